@@ -1,9 +1,9 @@
-// What inserters do to moved pages that they pass (paper §8.2): the parent adopts the twins, a full
-// parent splits as well, and a layer whose root has moved grows.
+// The duties of inserters at moved pages that they pass (paper §8.2). The parent adopts the twins,
+// a full parent splits as well, and a layer whose root has moved grows.
 //
-//   M12  A pointer to a moved page is replaced once, under the lock of the page that holds it,
-//        after a look at that page's moved flag (O1, P5); whoever did it retires the moved page. A
-//        storage's own root is replaced by compare-and-swap.
+//   M12  A pointer to a moved page is replaced once. This is done under the lock of the page that
+//        holds it, after a look at that page's moved flag (O1, P5). The session that did it retires
+//        the moved page. A storage's own root is replaced by compare-and-swap.
 #include "foedus-core/storage/masstree/change/adopt.h"
 
 #include "foedus-core/base/clock.h"
@@ -40,7 +40,7 @@ Twins twins_of(page::PagePool& pool, const TreePage* moved) {
   return twins;
 }
 
-// Shifts the children behind `at` and puts the twins in place of it and behind it.
+// Shifts the children after `at`, and puts the twins in its place and after it.
 void insert_twins(InteriorPage* parent, unsigned at, unsigned keys, const Twins& twins) {
   for (unsigned i = keys; i > at; --i) {
     parent->child(i + 1).store(parent->child(i).load());
@@ -144,8 +144,8 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
   }
   FOEDUS_SYNC_POINT("masstree:grow_searched");
   {
-    // P5: the pointer of a deeper layer lies in a page that may itself move. That of the storage is
-    // guarded by its moved root, against drop().
+    // P5: the pointer of a deeper layer lies in a page that may itself move. The pointer of the
+    // storage is guarded by its moved root, against drop().
     page::PageHeader* const guardian =
         layer.owner != nullptr ? &layer.owner->header : &root->header;
     occ::LockGuard guard(&guardian->lock);
@@ -171,8 +171,8 @@ namespace {
 
 Change again_after(Change copied) { return copied == Change::kDone ? Change::kAgain : copied; }
 
-// find_border(), adopting and copying on the way. kAgain: look again from the storage's root.
-// kNoPage: as copy_root().
+// Does what find_border() does, but adopts and copies on the way. kAgain: look again from the
+// storage's root. kNoPage: as copy_root().
 Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
                             const LayerRoot& layer, std::uint64_t slice, Landing* at) {
   page::PagePool& pool = ctx.pool();
@@ -205,7 +205,8 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
     if (child->header.load_version().is_moved()) {
       const Change adopted = adopt(ctx, control, interior, child);
       if (adopted == Change::kDone || adopted == Change::kAgain) continue;
-      // No room: the page above gets the twins on the way from the root. No page: as readers do.
+      // No room: the page above gets the twins on the way from the root. No page: goes on as
+      // readers do.
       Change split = adopted;
       if (adopted == Change::kNoRoom) split = split_interior(ctx, control, interior, slice);
       if (split == Change::kDone || split == Change::kAgain) return Change::kAgain;

@@ -20,13 +20,13 @@ BorderPage* page_of(const occ::WriteEntry& entry, Slot* slot) {
   return page;
 }
 
-// M6, with the record marked being-written.
+// Stores the payload field (M6), with the record marked being-written.
 void set_payload_field(BorderPage* page, unsigned index, Slot slot, std::uint32_t field) {
   // order: release, pairs with slot(): a reader that sees it sees the mark in its second look.
   page->slot_word(index).store_release(slot.with_payload(field).word());
 }
 
-// The whole payload, in place of one that lies in the page or of a chain.
+// Stores the whole payload, in place of one that lies in the page or of a chain.
 void put_in_page(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
   const std::string_view payload = entry.log->payload();
   if (!payload.empty()) {
@@ -84,7 +84,7 @@ bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
 
 namespace {
 
-// Any write, to any record.
+// Applies any write, to any record.
 [[gnu::noinline]] void apply_any(occ::TxnContext& ctx, const occ::WriteEntry& entry,
                                  BorderPage* page, Slot slot) {
   FOEDUS_INVARIANT(!slot.is_layer(), slot.word());
@@ -115,7 +115,7 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   Slot slot;
   BorderPage* const page = page_of(entry, &slot);
   moves::note_soc(&page->header, ctx.soc());
-  // Neither a chain nor a layer, before and after.
+  // Plain: neither a chain nor a layer, before and after.
   const bool is_plain = slot.payload_field() < Slot::kLayer && entry.overflow == 0;
   const LogRecordType type = entry.log->type;
   if (is_plain && type == LogRecordType::kPut) return put_in_page(entry, page, slot);

@@ -6,18 +6,19 @@
 
 namespace foedus::storage::masstree {
 
-// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
-// by the caller and has not moved. False: the record is not what the call that wrote it found.
+// Returns whether apply() is possible: the payload has room, the offset is inside. False: the
+// record is not as the call that wrote it found it. REQUIRES: the record is locked by the caller
+// and has not moved.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
 // record is locked and marked being-written.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 
-// Gives away the chain of a record that is going to say deleted, if it has one.
-// REQUIRES: the record's lock; its TID is stored next.
+// Retires the chain of a record that is going to say deleted, if it has one. REQUIRES: the record's
+// lock; its TID is stored next.
 void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                    unsigned index);
-// M52. The record's payload, a chain of a snapshot, becomes empty. False: it is in use.
+// Makes the record's payload, a chain of a snapshot, empty (M52). False: it is in use.
 bool forget_chain(BorderPage* page, unsigned index);
 
 }  // namespace foedus::storage::masstree

@@ -1,7 +1,7 @@
 #pragma once
 // The system transactions of the Master-Tree: they change where records are, never what a user
 // sees, and write no log. Each takes the lock of one page and looks again before it changes
-// anything; each leaves a valid tree behind whatever comes next.
+// anything. Each leaves a valid tree behind, whatever comes next.
 
 #include <cstdint>
 
@@ -9,16 +9,16 @@
 
 namespace foedus::storage::masstree {
 
-// How a system transaction went. All but kDone changed nothing.
+// The outcome of a system transaction. All but kDone changed nothing.
 enum class Change : std::uint8_t {
   kDone,
-  kAgain,    // somebody else was there first: look again
+  kAgain,    // another session was there first: look again
   kBusy,     // a record lock was not free for long
   kNoRoom,   // the page needs another change first
   kNoPage,   // out of pages
   kDropped,  // the page was dropped, for a snapshot page or with the storage
 };
-// Whether a page whose lock one has got is not to be changed any more, and how that ends.
+// Returns whether a page that was just locked must not be changed any more, and the outcome then.
 inline bool is_closed(page::PageVersion version, Change* change) {
   *change = version.is_dropped() ? Change::kDropped : Change::kAgain;
   return version.is_dropped() || version.is_moved();

@@ -16,7 +16,8 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// M22. What the snapshot says is what was read; `page` may have been changed since.
+// Takes the page over (M22): the transaction has read the snapshot's; `page` may have changed
+// since.
 void take_over_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
                         InteriorPage* cold) {
   const unsigned keys = cold->header.load_version().keys();
@@ -51,9 +52,10 @@ void take_over(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* pag
   }
 }
 
-// Q3. That the pointer is as it was seen does not say that it was so all the time: another copy may
-// have been installed, written to and dropped since ours was made. So the birth is read behind the
-// install: the drop was announced before the pointer lost the other copy.
+// Gives a copy its birth (Q3). That the pointer is as it was seen does not say that it was so all
+// the time. Another copy may have been installed, written to and dropped since this one was made.
+// So the birth is read after the install: the drop was announced before the pointer lost the other
+// copy.
 void give_birth_to(TreePage* page, moves::Birth stamp) {
   if (page->is_border()) give_birth(page, stamp);
 }

@@ -8,15 +8,16 @@
 
 namespace foedus::storage::masstree {
 
-// kAgain: somebody else was there first. kNoPage: TxnContext::no_page() says why.
-// The root of a layer.
+// Materializes the root of a layer. kAgain: another session was there first. kNoPage:
+// TxnContext::no_page() says why.
 [[gnu::noinline]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
                                    const LayerRoot& layer);
-// The child for `slice`.
+// Materializes the child for `slice`, with the same outcomes.
 [[gnu::noinline]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
                                     InteriorPage* parent, std::uint64_t slice);
 
-// The page of a snapshot as a volatile one that nobody else can reach. Null: out of pages.
+// Copies the page of a snapshot to a volatile one that no other session can reach. Null: out of
+// pages.
 TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
                     std::uint32_t soc, const page::PageHeader* cold);
 // Changes the pointer to the child whose slices begin with `low`, if it is as expected (O10).

@@ -19,11 +19,12 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// How often a page whose records are locked is tried again before the transaction conflicts.
+// The number of tries for a page with locked records before the transaction conflicts.
 constexpr unsigned kBusyTries = 16;
 
-// Whether a new record may have room for such a payload (crowded_capacity()). Keys that ascend, and
-// so share their slice with none, have it without a look at others, unless the payload is large.
+// Returns whether a new record may have room for such a payload (crowded_capacity()). Keys that
+// ascend share their slice with none. They have the room without a look at others, unless the
+// payload is large.
 bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std::size_t key_bytes,
                       std::uint32_t wanted) {
   // order: relaxed, written under the lock, which the caller has.
@@ -34,13 +35,14 @@ bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std:
   return wanted <= crowded_capacity(page, keys, slice, key_bytes, BorderPage::kNone);
 }
 
-// The record for `spot`, which found none, in its page. On kNoRoom `need` says what is missing.
+// Makes the record for `spot`, which found none, in its page. On kNoRoom `need` is filled in.
 Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t payload_bytes,
                   Spot* spot, Need* need) {
   BorderPage* const page = spot->at.page;
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
-  // As prefetch_next_record(), for a page whose last insert was another session's, or long ago.
+  // The lines of prefetch_next_record(), for a page whose last insert was another session's, or
+  // long ago.
   base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
   const page::PageVersion before = page->header.load_version();
   Change closed;
@@ -59,7 +61,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   if (key_bytes > 8) record.remainder = spot->rest.substr(8);
   record.capacity =
       has_crowded_room(page, keys, spot->slice, key_bytes, wanted) ? wanted : kCapacityMin;
-  // P7: above all that was purged here.
+  // P7: the TID is above all that was purged here.
   record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
   const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
   if (!page->has_room(keys, bytes)) {
@@ -68,8 +70,9 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
     return Change::kNoRoom;
   }
 
-  // First, for it may take memory: a record that is laid out has to be counted, or the page says of
-  // the next one, which lies in its place, that the keys are in order up to there.
+  // Own entries come first, because they may take memory. A record that is laid out has to be
+  // counted. Otherwise the page says of the next one, which lies in its place, that the keys are in
+  // order up to there.
   advance_page_version(ctx, control, page, before, before.plus_key());
   spot->slot = lay_record(page, keys, record);
   spot->index = keys;
@@ -79,7 +82,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   return Change::kDone;
 }
 
-// What a system transaction's outcome means for the operation: go on, or fail.
+// Translates a system transaction's outcome for the operation: go on, or fail.
 Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                     Change change, unsigned* busy) {
   if (change == Change::kNoPage) return ctx.out_of_pages(control);

@@ -9,14 +9,14 @@
 
 namespace foedus::storage::masstree {
 
-// The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
-// made and that is possible. `spot`: what a search found just now, or an empty one. *is_made: by
-// this call, not by another session.
+// Finds the record of `key`, or makes a deleted one, with room for `payload_bytes` if that is
+// possible. `spot`: the result of a search just now, or an empty one. *is_made: made by this call,
+// not by another session.
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, Spot* spot, bool* is_made);
 
-// Makes room for a payload in the record of `key` that was found, or says with `chain` that it can
-// only be an overflow chain. `again`: the record is elsewhere now, find it again.
+// Makes room for a payload in the record of `key` that was found, or sets `chain` if it can only be
+// an overflow chain. `again`: the record is elsewhere now, find it again.
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain);
 

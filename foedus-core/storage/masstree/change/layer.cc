@@ -15,7 +15,8 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// The page of the new layer: the old record alone, its remainder shortened by this layer's slice.
+// Makes the page of the new layer. It gets the old record alone, its remainder shortened by this
+// layer's slice.
 BorderPage* make_layer_page(occ::TxnContext& ctx, occ::StorageControl* control) {
   BorderPage* const page = make_border(ctx.pool(), ctx.pages(), control, 0);
   if (page != nullptr) page->header.flags = BorderPage::kLayerAnchor;
@@ -41,12 +42,12 @@ void found_layer(BorderPage* from, Slot slot, page::Tid tid, BorderPage* to) {
   to->header.store_version(birth);
 }
 
-// M7. REQUIRES: the locks of page and record.
+// Turns the record into a layer (M7). REQUIRES: the locks of page and record.
 void become_layer(BorderPage* page, unsigned index, Slot slot, page::Tid tid, BorderPage* root) {
   page::RecordHeader* const record = page->record(slot);
   const page::PageVersion version = page->header.load_version();
   give_birth(root, moves::kNotBorn);
-  // order: release, then the writer's fence: a reader in the middle of its copy sees the flag in
+  // order: release, then the writer's fence. A reader in the middle of its copy sees the flag in
   // its second look if it sees any of the bytes that follow.
   record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
   base::fence_writer();
@@ -80,7 +81,7 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
     return Change::kBusy;
   }
   FOEDUS_SYNC_POINT("masstree:layer_locked");
-  // With the record's lock its payload bytes are settled (M6).
+  // The record's payload bytes are settled under its lock (M6).
   const Slot settled = page->slot(spot.index);
   const page::Tid tid = record->load_tid();
   found_layer(page, settled, tid, root);

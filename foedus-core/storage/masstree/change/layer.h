@@ -7,7 +7,7 @@
 
 namespace foedus::storage::masstree {
 
-// The record of `spot`, which differs from the key, becomes a next layer (M7).
+// Makes the record of `spot`, which differs from the key, a next layer (M7).
 Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
 
 }  // namespace foedus::storage::masstree

@@ -1,4 +1,4 @@
-// Making pages and laying out records: what happens before anyone else can look.
+// Making pages and laying out records, before other sessions can look.
 #include "foedus-core/storage/masstree/change/make.h"
 
 #include "foedus-core/base/invariant.h"
@@ -21,7 +21,7 @@ TreePage* make_page(page::PagePool& pool, page::SessionPages& pages, occ::Storag
   header->initialize(pool.id_of(header), control->id(), kind, level);
   header->layer = layer;
   TreePage* const page = TreePage::of(header);
-  // order: relaxed, nobody else can reach the page yet.
+  // order: relaxed, no other session can reach the page yet.
   page->foster_minor.store_relaxed(0);
   page->foster_major.store_relaxed(0);
   set_range(page, 0, ~std::uint64_t{0});

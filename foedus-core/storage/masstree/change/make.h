@@ -9,7 +9,7 @@
 
 namespace foedus::storage::masstree {
 
-// A page that nobody else can reach; null: out of pages.
+// Makes a page that no other session can reach; null: out of pages.
 BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
                         occ::StorageControl* control, std::uint8_t layer);
 InteriorPage* make_interior(page::PagePool& pool, page::SessionPages& pages,
@@ -24,10 +24,10 @@ void discard(page::SessionPages& pages, occ::StorageControl* control, TreePage* 
 inline void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {
   discard(ctx.pages(), control, page);
 }
-// Gives away a page to which no pointer leads any more.
+// Retires a page to which no pointer leads any more.
 void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page);
 
-// What to lay out as a record.
+// The contents of a record to lay out.
 struct NewRecord {
   std::uint64_t slice = 0;
   std::uint32_t key_bytes = 0;  // in this layer, or Slot::kLayerKeyBytes
@@ -36,23 +36,24 @@ struct NewRecord {
   page::Tid tid;
   std::uint32_t payload_field = 0;
 };
-// Lays it out behind the first `keys` of the page; the caller fills the payload and counts it.
-// REQUIRES: the page's lock or a page of one's own, and room.
+// Lays it out after the first `keys` of the page; the caller fills the payload and counts it.
+// REQUIRES: the page's lock or an unreachable page, and room.
 Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record);
-// Starts to load the lines that lay_record() will write for the next record of a page with `keys`:
-// they were never read, and the unlock after the next insert would wait for them.
+// Starts to load the lines that lay_record() will write for the next record of a page with `keys`.
+// They were never read, and the unlock after the next insert would wait for them.
 void prefetch_next_record(BorderPage* page, unsigned keys);
 // Fills the payload of `to_slot` from a record of another page. REQUIRES: its lock.
 void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot);
 
-// M5: the most room for a payload that a record of this slice and length may have, so that all
-// that can have the same slice still fits into the page. `own`: the record's slot, or kNone.
+// Returns the most room that the payload of a record of this slice and length may have (M5). All
+// keys that can have the same slice must still fit into the page. `own`: the record's slot, or
+// kNone.
 std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
                                std::size_t key_bytes, unsigned own);
-// What a record of a longer key takes at least: it may be purged, and a longer one come instead. A
+// The least that a record of a longer key takes: it may be purged, and a longer one come instead. A
 // layer stays. gleaner/compose/masstree_group.cc does the same.
 inline constexpr std::uint32_t kLongestBytes = footprint(kMaxKeyBytes - 8, kCapacityMin);
-// A record whose slice no other key of the page has may have so many bytes of key and payload: all
+// The limit of key and payload bytes for a record whose slice no other key of the page has. All
 // others that can have the slice, one of each length, may come yet.
 inline constexpr std::uint32_t kAloneBytes =
     BorderPage::kBodyBytes - BorderPage::directory_bytes(kRemainderClass + 1) - footprint(15, 0) -

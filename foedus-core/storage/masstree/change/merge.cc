@@ -1,9 +1,10 @@
-// Two neighbouring border pages become one, or move the boundary between them: how pages stay full
+// Two neighbouring border pages become one, or move the boundary between them. So pages stay full
 // while records come and go. The rules stand in change/pair.h.
 //
 //   M18  The new pages' count at birth is that of all records that came along, from both. A
 //        page-version of either old page holds as long as its successors have that count, whichever
-//        of their keys it was about: what is added to them conflicts, what was there does not.
+//        of their keys it was about. So keys that are added to them conflict, and keys that were
+//        there do not.
 #include "foedus-core/storage/masstree/change/merge.h"
 
 #include "foedus-core/base/invariant.h"
@@ -24,15 +25,15 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr unsigned kRecordSpins = 100;
-// What a new page may be filled to.
+// The limit to which a new page may be filled.
 constexpr unsigned kMergedEighths = 7;
-// The same on average for two that share.
+// The limit of the average of two pages that share.
 constexpr unsigned kSharedEighths = 6;
 // A page with no more live records than this part of all is as good as empty.
 constexpr unsigned kEmptiedPart = 8;
 
-// What is not deleted among the first `keys`; no more is looked at once it is more than `enough`. A
-// guess.
+// Guesses the load of records that are not deleted among the first `keys`. Stops looking once it is
+// more than `enough`.
 Load live_load(BorderPage* page, unsigned keys, const Load& enough) {
   Load load;
   for (unsigned i = 0; i < keys; ++i) {
@@ -44,7 +45,7 @@ Load live_load(BorderPage* page, unsigned keys, const Load& enough) {
   return load;
 }
 
-// The most that two pages which could be merged may have.
+// Returns the most that two pages which could be merged may have.
 Load merged_load(MergeInto into) {
   const unsigned eighths = into == MergeInto::kOnePage ? kMergedEighths : 2 * kSharedEighths;
   return {BorderPage::kBodyBytes / 8 * eighths, BorderPage::kKeysMax / 8 * eighths};
@@ -90,7 +91,7 @@ class Merge {
   unsigned minor_count_ = 0;     // live records that go to minor_
 };
 
-// False: there is none that suits.
+// Chooses the boundary between two new pages. False: there is none that suits.
 bool Merge::choose_boundary() {
   const Load all = left_->load() + right_->load();
   std::uint32_t best_bytes = ~std::uint32_t{0};
@@ -132,7 +133,7 @@ void Merge::set_successors(MovingPage* page) {
   }
 }
 
-// M16, M9.
+// Publishes the new pages (M16, M9).
 void Merge::publish() {
   give_birth(minor_, moves::kNotBorn);
   if (major_ != nullptr) give_birth(major_, moves::kNotBorn);
@@ -221,7 +222,7 @@ bool merge(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
 
 namespace {
 
-// The page and a neighbour as one, if it is as good as empty; null: they stay as they are.
+// Merges the page with a neighbour if it is as good as empty; null: they stay as they are.
 BorderPage* merge_once_emptied(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                                const Need& need) {
   const unsigned keys = page->header.load_version().keys();
@@ -259,9 +260,9 @@ void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spo
   need.slice = spot.slice;
   need.parent = spot.at.parent;
   need.layer = spot.layer;
-  // Nobody comes back to the last page of an interior page, which is emptied when it has no
-  // neighbour any more. It gets one when interior pages are merged, and goes with that one: so what
-  // became of two pages that were both empty looks for the next.
+  // No session comes back to the last page of an interior page, which is emptied when it has no
+  // neighbour any more. It gets one when interior pages are merged, and goes with that one. So a
+  // page that two empty pages became looks for the next.
   BorderPage* page = spot.at.page;
   while (BorderPage* const merged = merge_once_emptied(ctx, control, page, need)) page = merged;
   if (page != spot.at.page) merge_interior(ctx, control, need.layer, need.parent);

@@ -6,8 +6,7 @@
 
 namespace foedus::storage::masstree {
 
-// The page of `spot` becomes one with a neighbour if nearly all of it is deleted.
-// An attempt.
+// Merges the page of `spot` with a neighbour if nearly all of it is deleted. An attempt.
 void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
 
 }  // namespace foedus::storage::masstree

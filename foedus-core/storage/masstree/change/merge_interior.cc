@@ -17,11 +17,11 @@ namespace {
 constexpr unsigned kChildrenMax = InteriorPage::kSeparatorsMax + 1;
 // A page with no more children than this looks for a neighbour.
 constexpr unsigned kFewChildren = kChildrenMax / 4;
-// What a page that takes over two may have.
+// The limit of children of a page that takes over two.
 constexpr unsigned kMergedChildren = kChildrenMax / 4 * 3;
 static_assert(kMergedChildren < kChildrenMax);  // a page that splits has more
 
-// The page above, or null: a guess.
+// Returns the page above, or null. A guess.
 InteriorPage* parent_of(page::PagePool& pool, TreePage* root, const TreePage* page) {
   TreePage* at = root;
   for (;;) {
@@ -49,7 +49,7 @@ InteriorPage* neighbour_for(page::PagePool& pool, InteriorPage* parent, const In
   return nullptr;
 }
 
-// Puts the children of `from` behind the first `count` of `to`.
+// Puts the children of `from` after the first `count` of `to`.
 void append_children(InteriorPage* from, InteriorPage* to, unsigned count) {
   const unsigned children = children_of(from);
   if (count != 0) to->set_separator(count - 1, from->low);
@@ -69,12 +69,12 @@ void move_to(InteriorPage* from, const TreePage* to) {
   from->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
-// M16, without records. REQUIRES: `merged` is not reachable.
+// Merges two pages as M16 says, without records. REQUIRES: `merged` is not reachable.
 //
-// The flags of the two pages need no look: the page above is open and leads to both. Whoever
-// merges, exchanges or drops one of them changes or closes that page before it lets go of the
-// locks, or, to drop the storage, before it comes to them (M15). One that has split, and whose
-// twins are not adopted yet, had as many children as there is room for.
+// The flags of the two pages need no look: the page above is open and leads to both. A session that
+// merges, exchanges or drops one of them changes or closes that page before it releases the locks.
+// If it drops the storage, it closes that page before it comes to the two (M15). A page that has
+// split, and whose twins are not adopted yet, had as many children as there is room for.
 bool merge_locked(InteriorPage* parent, InteriorPage* left, InteriorPage* right,
                   InteriorPage* merged) {
   const TriedLock left_lock(left);
@@ -115,9 +115,9 @@ bool merge_with_neighbour(occ::TxnContext& ctx, occ::StorageControl* control, In
   return true;
 }
 
-// The pointer changes first, so that nothing has happened if it is another one by now; until the
-// page is marked moved, its lock keeps it as it is. Null: nothing has changed, as it is if the
-// child is a snapshot page, which no foster word can name.
+// Makes the root's only child the root. The pointer changes first, so that nothing has happened if
+// it is another one by now; until the page is marked moved, its lock keeps it as it is. Null:
+// nothing has changed. That is so if the child is a snapshot page, which no foster word can name.
 TreePage* give_way(page::PagePool& pool, const LayerRoot& layer, InteriorPage* root) {
   const page::VolatilePageId child = root->child(0).load_volatile();
   const page::DualPageIds before = layer.pointer->load();
@@ -130,7 +130,7 @@ TreePage* give_way(page::PagePool& pool, const LayerRoot& layer, InteriorPage* r
   return page;
 }
 
-// The reverse of grow(). Returns the new root, or null.
+// Reverses grow(). Returns the new root, or null.
 TreePage* shrink(page::PagePool& pool, const LayerRoot& layer, InteriorPage* root) {
   const TriedLock lock(root);
   Change closed;

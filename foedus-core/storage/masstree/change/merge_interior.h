@@ -6,9 +6,8 @@
 
 namespace foedus::storage::masstree {
 
-// An attempt to take away interior pages: `page`, which has lost a child, and
-// those above it become one with a neighbour if both have few children, and a root with a single
-// child gives way to it.
+// Attempts to take away interior pages. `page`, which has lost a child, and those above it become
+// one with a neighbour if both have few children. A root with a single child gives way to it.
 void merge_interior(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
                     InteriorPage* page);
 

@@ -1,7 +1,7 @@
-// What moves of border pages have in common.
+// The common steps of moves of border pages.
 //
-//   M11  Deleted records that nobody has locked stay behind, except those that this transaction
-//        writes. The new pages' purged_tid is at least their TIDs (P7).
+//   M11  Deleted records that no other session has locked stay behind, except those that this
+//        transaction writes. The new pages' purged_tid is at least their TIDs (P7).
 #include "foedus-core/storage/masstree/change/move.h"
 
 #include <new>
@@ -25,8 +25,8 @@ bool MovingPage::begin(Change* closed) {
   return true;
 }
 
-// Looks from the write set to the page, for a look at each record is a search in the write set.
-// Where the write set is much larger than the page, those searches are less: a transaction of very
+// Looks from the write set to the page, because a look at each record is a search in the write set.
+// If the write set is much larger than the page, those searches are fewer. A transaction of very
 // many inserts splits a page for some forty of them.
 void MovingPage::note_own() {
   constexpr std::size_t kWritesMax = 2 * BorderPage::kKeysMax;
@@ -67,7 +67,7 @@ bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid) const {
 }
 
 bool MovingPage::is_full_run(std::uint64_t slice) const {
-  // order: relaxed, written under the lock that we hold.
+  // order: relaxed, written under the lock that this session holds.
   if (keys_ == 0 || page_->sorted_keys.load_relaxed() != keys_) return false;
   if (version_.layers() != 0 || page_->slice(keys_ - 1) >= slice) return false;
   for (unsigned i = 0; i < keys_; ++i) {
@@ -95,7 +95,7 @@ void MovingPage::collect(const Need& need) {
     live.index = static_cast<std::uint8_t>(i);
     load_.record_bytes += live.bytes;
   }
-  // order: relaxed, written under the lock that we hold.
+  // order: relaxed, written under the lock that this session holds.
   if (page_->sorted_keys.load_relaxed() == keys_) return;
   std::sort(live_.begin(), live_.begin() + load_.keys, [](const Live& a, const Live& b) {
     return a.slice != b.slice ? a.slice < b.slice : a.key_class < b.key_class;
@@ -121,7 +121,7 @@ void MovingPage::add_up() {
   }
 }
 
-// The lock of a record that this transaction holds goes along; the old one is free to go then.
+// Takes the lock of a record that this transaction holds along; the old one is free to go then.
 void MovingPage::keep_lock(unsigned index, page::RecordHeader* copied, unsigned place) {
   if (!own_[index]) return;
   occ::LockWaiter* const holder = move_own(ctx_, page_->record(index), copied, place);
@@ -181,7 +181,7 @@ void MovingPage::set_successors(const BorderPage* minor, const BorderPage* major
 void MovingPage::mark_records() {
   for (unsigned i = 0; i < keys_; ++i) {
     page::RecordHeader* const record = page_->record(i);
-    // order: release, so that who sees the flag sees the foster words; P2: all are locked.
+    // order: release: a reader that sees the flag sees the foster words; P2: all are locked.
     record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
   }
 }

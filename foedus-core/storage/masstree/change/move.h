@@ -1,5 +1,5 @@
 #pragma once
-// What all moves of border pages have in common (M3, M4): the records are locked, those that go
+// The common steps of all moves of border pages (M3, M4): the records are locked, those that go
 // along are copied, and all are marked moved.
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace foedus::storage::masstree {
 
-// What records take of a page, or will.
+// The space that records take of a page, or will.
 struct Load {
   std::uint32_t record_bytes = 0;
   unsigned keys = 0;
 
   std::uint32_t body_bytes() const { return record_bytes + BorderPage::directory_bytes(keys); }
-  // Whether that is at most so many eighths of a page.
+  // Returns whether that is at most `eighths` eighths of a page.
   bool fits(unsigned eighths) const {
     return body_bytes() <= BorderPage::kBodyBytes / 8 * eighths &&
            keys <= BorderPage::kKeysMax / 8 * eighths;
@@ -46,30 +46,31 @@ class MovingPage {
   MovingPage(const MovingPage&) = delete;
   MovingPage& operator=(const MovingPage&) = delete;
 
-  // Begins, with the page's lock, which is held to the end. False: it is moved or dropped.
+  // Begins, with the page's lock held to the end. False: it is moved or dropped.
   bool begin(Change* closed);
-  // Tries each record for so long (O1); all or none. begin() was called.
+  // Locks all records or none; tries each for a bounded time (O1). REQUIRES: begin() was called.
   bool lock_records(unsigned spins);
   void unlock_records() { unlock_records(keys_); }
-  // Whether a new key of that slice comes after all that the page has, which ascend and all go
-  // along as they lie: then there is nothing to collect(). REQUIRES: all records are locked.
+  // Returns whether a new key of that slice comes after all that the page has, which ascend and all
+  // go along as they lie. Then there is nothing to collect(). REQUIRES: all records are locked.
   bool is_full_run(std::uint64_t slice) const;
   // Fills live(), ascending. REQUIRES: all records are locked.
   void collect(const Need& need);
-  // The record that was to grow stays as it is.
+  // Leaves the record that was to grow as it is.
   void drop_growth(unsigned grown_index);
-  // The bytes_before of all.
+  // Computes the bytes_before of all live records.
   void add_up();
 
-  // Copies live records [begin, end) behind those that `to` has; its birth_version counts them
-  // then. REQUIRES: nobody can reach `to`.
+  // Copies live records [begin, end) after those that `to` has; its birth_version counts them then.
+  // REQUIRES: no other session can reach `to`.
   void copy_records(BorderPage* to, unsigned begin, unsigned end);
   // Copies all records as they lie here. REQUIRES: is_full_run().
   void copy_whole(BorderPage* to);
-  // What else a page that takes over records says. To be called once for each page they come from.
+  // Fills in the rest of a page that takes over records. To be called once for each page they come
+  // from.
   void complete(BorderPage* to) const;
 
-  // The steps of M4, in this order. `major` null: the minor one takes all of this page.
+  // Does the steps of M4, in this order. `major` null: the minor one takes all of this page.
   void set_successors(const BorderPage* minor, const BorderPage* major);
   void mark_records();
   void mark_page();
@@ -86,7 +87,7 @@ class MovingPage {
  private:
   void unlock_records(unsigned count);
   void note_own();
-  // Whether the record stays behind (M11).
+  // Returns whether the record stays behind (M11).
   bool is_purged(unsigned index, Slot slot, page::Tid tid) const;
   void keep_lock(unsigned index, page::RecordHeader* copied, unsigned place);
 
@@ -98,25 +99,26 @@ class MovingPage {
   std::uint64_t purged_tid_ = 0;
   std::bitset<BorderPage::kKeysMax> own_;  // records that this transaction may write or hold
   std::array<Live, BorderPage::kKeysMax> live_;
-  // What to unlock each record with; null: its lock is and stays this transaction's.
+  // The waiters with which to unlock the records; null: the lock is and stays this transaction's.
   std::array<occ::LockWaiter*, BorderPage::kKeysMax> holders_;
   // Room for as many waiters as there are records: 4 KB that most pages need a part of.
   alignas(occ::LockWaiter) std::byte waiters_[BorderPage::kKeysMax * sizeof(occ::LockWaiter)];
 };
 
-// How two neighbours come to fill pages better.
+// The ways in which two neighbours come to fill pages better.
 enum class MergeInto : std::uint8_t {
   kOnePage,   // one page for both
   kTwoPages,  // two pages, with another boundary between them
 };
 
-// A neighbour of `page` under `parent` that `load` could be merged with; null: none. A guess.
+// Returns a neighbour of `page` under `parent` that `load` could be merged with; null: none. A
+// guess.
 BorderPage* neighbour_for(page::PagePool& pool, InteriorPage* parent, BorderPage* page,
                           const Load& load, MergeInto into);
 
-// M16. Moves the page and its neighbour to `minor`, or to `minor` and `major` (null: one page), and
-// retires them. False: nothing has changed. REQUIRES: page->collect() was called; nobody can reach
-// the new pages.
+// Moves the page and its neighbour to `minor`, or to `minor` and `major` (null: one page), and
+// retires them (M16). False: nothing has changed. REQUIRES: page->collect() was called; no other
+// session can reach the new pages.
 bool merge(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
            BorderPage* neighbour, const Need& need, BorderPage* minor, BorderPage* major);
 

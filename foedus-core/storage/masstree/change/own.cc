@@ -1,14 +1,15 @@
-// What a transaction remembers of records and pages follows them when they move, so that it sees
-// its own writes and does not conflict with itself.
+// A transaction's entries of records and pages follow them when they move. So it sees its own
+// writes and does not conflict with itself.
 //
 //   M9   A session that moves records of its own writes moves the entries with them. Records that
 //        other sessions moved are found when an operation lands on a page whose birth concerns the
-//        transaction (storage/moves/birth.h, Q2), or when a record of own writes turns out to have
-//        moved after it was found. The root of a layer is born when the slot says that it is one.
+//        transaction (storage/moves/birth.h, Q2). They are also found when a record of own writes
+//        turns out to have moved after it was found. The root of a layer is born when the slot says
+//        that it is one.
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
-//        since the transaction began, all entries of moved pages become entries of their twins and
-//        new layers, at birth counts, if they were true to the end. Then the insert moves the
-//        entries of its page. What is not true any more stays, and fails in verify.
+//        since the transaction began. Then all entries of moved pages become entries of their twins
+//        and new layers, at birth counts, if they were true to the end. Then the insert moves the
+//        entries of its page. Entries that are not true any more stay, and fail in verify.
 #include "foedus-core/storage/masstree/change/own.h"
 
 #include "foedus-core/base/invariant.h"
@@ -21,9 +22,9 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// The birth of a page that a search has come to.
+// Returns the birth of a page that a search has come to.
 moves::Birth birth_of(const BorderPage* page) {
-  // order: relaxed, at least as old as the page's pointer, which was acquired; once it names this
+  // order: relaxed, at least as old as the page's pointer, which was acquired. Once it names this
   // session, it did so before this session's search.
   return moves::Birth(birth_word(page).load_relaxed());
 }
@@ -40,14 +41,15 @@ bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderP
     if (root == nullptr) return false;
     roots[count++] = root;
   }
-  // Not add(), which keeps one entry a page: all that was seen of a page must hold.
+  // add() would keep one entry a page: all that was seen of a page must hold.
   for (unsigned i = 0; i < count; ++i) {
     ctx.page_set().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
   }
   return true;
 }
 
-// One step of M10 for one entry. True if the entry changed and is to be looked at again.
+// Takes one step of M10 for one entry. Returns true if the entry changed and is to be looked at
+// again.
 bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
   occ::PageSet& set = ctx.page_set();
   const occ::PageEntry entry = set.entries()[i];

@@ -1,5 +1,5 @@
 #pragma once
-// What a transaction remembers of records and pages follows them when they move (M9, M10).
+// A transaction's entries of records and pages follow them when they move (M9, M10).
 
 #include <cstdint>
 
@@ -9,12 +9,13 @@
 
 namespace foedus::storage::masstree {
 
-// The own entries of a record that this transaction moves go along. If it holds the record's lock,
-// it holds that of `to` instead; returned is what to unlock `from` with once that says moved. Null:
-// it is not held. REQUIRES: nobody can reach `to` yet.
+// Moves the own entries of a record that this transaction moves. If it holds the record's lock, it
+// holds that of `to` instead. Returns the waiter with which to unlock `from` once that says moved.
+// Null: it is not held. REQUIRES: no other session can reach `to` yet.
 occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                           std::uint32_t place);
-// The birth of a border page (storage/moves/birth.h); given once more behind the marks.
+// Returns the birth of a border page (storage/moves/birth.h). It is given once more after the
+// marks.
 inline base::AtomicWord<std::uint64_t>& birth_word(const TreePage* page) {
   static_assert(sizeof(base::AtomicWord<std::uint64_t>) == sizeof(page->header.kind_word));
   return *reinterpret_cast<base::AtomicWord<std::uint64_t>*>(
@@ -24,14 +25,15 @@ inline void give_birth(const TreePage* page, moves::Birth stamp) {
   // order: relaxed: a later birth than it has only makes others look once more.
   birth_word(page).store_relaxed(stamp.word());
 }
-// True if records that this transaction wrote may have come to `page` without its doing.
+// Returns true if records that this transaction wrote may have come to `page` without its doing.
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
-// True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
+// Returns true if own writes may be in pages that were dropped; snapshot pages do not show them.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
-// Of a page to which a search has come; of one in a snapshot, that of the newest copies.
+// Returns the birth of a page to which a search has come; for one in a snapshot, that of the newest
+// copies.
 Epoch birth_of(const occ::StorageControl* control, const Landing& at);
-// An own insert changes the counts of a page: what is remembered of it goes along if it was true.
-// REQUIRES: the page's lock; the page still says `before`.
+// Updates own entries of a page whose counts an own insert changes, if they were true. REQUIRES:
+// the page's lock; the page still says `before`.
 void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                           page::PageVersion before, page::PageVersion after);
 

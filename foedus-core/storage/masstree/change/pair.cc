@@ -41,15 +41,15 @@ void LockedParent::replace_by_one(const TreePage* page) {
     FOEDUS_SYNC_POINT("masstree:pair_shifting");
     parent_->child(i + 1).store(parent_->child(i + 2).load());
   }
-  // A second look (look_again()) that an adoption and this merge both fell into would see the
-  // number of keys unchanged, so merges are counted too, where border pages count layers. It may
-  // wrap.
+  // Merges are counted, too, where border pages count layers; the count may wrap. Otherwise, if an
+  // adoption and this merge fell between two looks, the second look (look_again()) would see the
+  // number of keys unchanged.
   const std::uint32_t merges = (parent_->header.load_version().layers() + 1) & 0xffff;
   parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
 }
 
-// Of two pages the one that takes over a whole range comes first: in its place the separator may
-// say so.
+// Stores first the one of two pages that takes over a whole range: the separator may say so of its
+// place.
 void LockedParent::replace_by_two(const TreePage* minor, const TreePage* major) {
   const bool major_first = major->low <= right_->low;
   set_child(major_first ? at_ + 1 : at_, major_first ? major : minor);

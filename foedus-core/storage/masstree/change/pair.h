@@ -2,12 +2,13 @@
 // Two neighbours under one parent that are replaced together, by one page or by two with another
 // boundary.
 //
-//   M16  The locks of both pages, of all their records, of the new pages and of the parent are held
-//        from before the first mark until the parent leads to the new pages; all but the first
-//        page's are only tried (O1). Steps: the foster words of both pages, the marks of all
-//        records of both, the moved flag of the one page, that of the other, the parent's pointers.
-//        Who comes to a new page by the first moved page finds all old records marked, and can add
-//        no key nor child before the other page says moved, too: its lock is held.
+//   M16  Held are the locks of both pages, of all their records, of the new pages and of the
+//        parent. They are held from before the first mark until the parent leads to the new pages.
+//        All but the first page's are only tried (O1). Steps: the foster words of both pages, the
+//        marks of all records of both, the moved flag of the one page, that of the other, the
+//        parent's pointers. A session that comes to a new page by the first moved page finds all
+//        old records marked. It can add no key nor child before the other page says moved, too: the
+//        new page's lock is held.
 //   M17  Pages that are not in the parent itself, but twins that it has not adopted yet, are not
 //        merged. So the successors of a page whose pointer is still in a parent cover no more than
 //        the page did, and adoption need not care.
@@ -18,10 +19,10 @@
 
 namespace foedus::storage::masstree {
 
-// How long the lock of another page is tried for.
+// The number of tries for the lock of another page.
 inline constexpr unsigned kPageSpins = 100;
 
-// A lock that is only tried, for the length of a block.
+// Holds a lock that is only tried, for the length of a block.
 class TriedLock {
  public:
   explicit TriedLock(TreePage* page)
@@ -39,7 +40,7 @@ class TriedLock {
   const bool held_;
 };
 
-// The page beside `page`, under the same parent, or null. A guess.
+// Returns the page beside `page`, under the same parent, or null. A guess.
 TreePage* neighbour_of(page::PagePool& pool, InteriorPage* parent, const TreePage* page,
                        bool right);
 
@@ -48,10 +49,10 @@ class LockedParent {
  public:
   // REQUIRES: the locks of both pages, of which neither is moved if it is theirs.
   LockedParent(InteriorPage* parent, const TreePage* left, const TreePage* right);
-  // Whether it is locked, and leads to both pages, one beside the other.
+  // Returns whether it is locked, and leads to both pages, one beside the other.
   bool is_theirs() const { return is_theirs_; }
 
-  // The pointers lead to the new page or pages; readers go on meanwhile (see InteriorPage).
+  // Makes the pointers lead to the new page or pages; readers go on meanwhile (see InteriorPage).
   void replace_by_one(const TreePage* page);
   void replace_by_two(const TreePage* minor, const TreePage* major);
 

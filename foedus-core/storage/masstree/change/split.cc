@@ -1,6 +1,5 @@
 // A border page moves: to foster twins, or to one page in its place (paper §8.2; M3, M4). If there
-// is a neighbour that it fills one page with, or that has room for what it has too much, both move
-// (M16).
+// is a neighbour with which it fills one page, or which has room for its surplus, both move (M16).
 #include "foedus-core/storage/masstree/change/split.h"
 
 #include "foedus-core/base/invariant.h"
@@ -20,7 +19,7 @@ namespace {
 // A page that is not fuller than this without its deleted records is replaced, not split. A lower
 // bound copies less often, but random erasures leave emptier pages (experiments/churn).
 constexpr unsigned kReplaceEighths = 7;
-// The same for a page of which one record needs more room.
+// The limit for a page of which one record needs more room.
 constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kBodyBytes / 4 * 3;
 // A page that is not fuller than this looks for a neighbour to become one page with.
 constexpr unsigned kMergeEighths = 5;
@@ -43,7 +42,7 @@ class Reorganization {
   };
 
   bool inserts() const { return need_.grown_index == BorderPage::kNone; }
-  // What goes along, and the new record.
+  // Returns the load of the records that go along, and of the new record.
   Load load() const { return from_.load() + Load{need_.bytes, inserts() ? 1u : 0u}; }
   bool may_grow() const;
   bool wants_one_page() const;
@@ -68,8 +67,8 @@ class Reorganization {
   bool is_full_run_ = false;
 };
 
-// Whether the record that is to grow still may (M5): that was asked without the page's lock, and
-// others may have come to its slice since.
+// Returns whether the record that is to grow still may (M5). The caller asked without the page's
+// lock, and others may have come to its slice since.
 bool Reorganization::may_grow() const {
   const Slot slot = page_->slot(need_.grown_index);
   return !slot.is_layer() &&
@@ -90,9 +89,9 @@ bool Reorganization::is_descending() const {
   return true;
 }
 
-// Whether the new key, behind so many smaller ones, follows the one that was inserted last: keys
-// that ascend in front of others, as the orders of one district do. The run gets a page of its own,
-// to end in; a boundary at the new key would take the others along, split after split.
+// Returns whether the new key, with `smaller` keys before it, follows the one that was inserted
+// last. Then keys ascend in front of others, as the orders of one district do. The run gets a page
+// of its own, to end in. A boundary at the new key would take the others along, split after split.
 bool Reorganization::ends_run(unsigned smaller) const {
   if (smaller == 0 || smaller == from_.live_count()) return false;
   const MovingPage::Live& before = from_.live()[smaller - 1];
@@ -117,14 +116,14 @@ Reorganization::Boundary Reorganization::consider(const Boundary& best, std::uin
   return larger < best.larger_bytes ? Boundary{slice, begin, larger} : best;
 }
 
-// larger_bytes stays at its maximum if there is no boundary at all, and is 0 if it follows an order
-// that keys come in.
+// Chooses a boundary. larger_bytes stays at its maximum if there is no boundary at all, and is 0 if
+// the boundary follows an order that keys come in.
 Reorganization::Boundary Reorganization::choose_boundary() {
   const auto& live = from_.live();
   const unsigned count = from_.live_count();
   const std::uint64_t least = live[0].slice;
   const std::uint64_t greatest = live[count - 1].slice;
-  // order: relaxed, written under the lock that we hold.
+  // order: relaxed, written under the lock that this session holds.
   const bool is_sorted = page_->sorted_keys.load_relaxed() == from_.keys();
   if (inserts() && need_.slice > greatest && is_sorted) {
     return {need_.slice, count, 0};  // ascending inserts leave full pages behind
@@ -145,8 +144,8 @@ Reorganization::Boundary Reorganization::choose_boundary() {
   return best;
 }
 
-// If a record is to grow and no boundary makes room for it: it will grow in a page of its own half;
-// this split only makes room.
+// Chooses a boundary. A record is to grow, perhaps, and no boundary makes room for it. Then this
+// split only makes room, and the record will grow in a page of its own half.
 Reorganization::Boundary Reorganization::choose_fitting_boundary() {
   const Boundary boundary = choose_boundary();
   const bool one_slice = from_.live()[0].slice == from_.live()[from_.live_count() - 1].slice;
@@ -166,7 +165,8 @@ bool Reorganization::try_merge(MergeInto into) {
 
 void Reorganization::fill_one() {
   set_range(minor_, page_->low, page_->last);
-  // Who knows the layer anchor's record as no layer may still go by the count (is_unchanged()).
+  // A transaction that knows the layer anchor's record as no layer may still go by the count
+  // (is_unchanged()).
   if (page_->is_layer_anchor() && from_.version().counts() == page_->birth() &&
       from_.live_count() == 1) {
     minor_->header.flags = BorderPage::kLayerAnchor;
@@ -189,7 +189,7 @@ void Reorganization::fill_twins(const Boundary& boundary) {
   from_.complete(major_);
 }
 
-// M4, M9.
+// Publishes the successors (M4, M9).
 void Reorganization::publish(bool one_page) {
   give_birth(minor_, moves::kNotBorn);
   if (!one_page) give_birth(major_, moves::kNotBorn);

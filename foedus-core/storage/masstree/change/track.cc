@@ -11,7 +11,7 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// The record of `rest` in the layer below `pointer`. Null: there is none.
+// Returns the record of `rest` in the layer below `pointer`. Null: there is none.
 page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* pointer,
                                  BorderPage* owner, std::string_view rest, std::uint32_t* place) {
   const Spot spot = find_below(pool, {pointer, owner}, rest);
@@ -20,11 +20,11 @@ page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* po
   return spot.record();
 }
 
-// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23). *is_lost:
-// what was the last of it is not known: it was in a layer, whose pages before the present ones are
-// not found any more, or in a successor that was dropped (Q4). Within this layer the
-// successors are looked at one after the other: a record that was made in one of them, and purged
-// from there, is a home, too.
+// Takes one step from a record that is moved or a layer. Null: it was purged, or dropped (M23).
+// *is_lost: its last home is not known. It was in a layer, whose pages before the present ones are
+// not found any more, or in a successor that was dropped (Q4). Within this layer the successors are
+// looked at one after the other. A record that was made in one of them, and purged from there, is a
+// home, too.
 page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, page::Tid tid,
                               std::uint32_t* place, bool* is_lost) {
   BorderPage* const page = BorderPage::of_record(record);
@@ -104,8 +104,8 @@ bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion obse
 
 namespace {
 
-// The pointer of `entry` among those of a page that was seen neither moved nor dropped, with so
-// many keys. kInstalled: it is not the same, or is not found while shifts hide it.
+// Looks for the pointer of `entry` among those of a page that was seen neither moved nor dropped,
+// with `keys` keys. kInstalled: it is not the same, or is not found while shifts hide it.
 occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry& entry) {
   const auto is_same = [&entry](page::DualPagePointer* pointer) {
     return pointer->load() == entry.observed;
@@ -126,27 +126,31 @@ occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry&
   return occ::PointerLook::kInstalled;
 }
 
-// How often a pointer is looked for in a page where shifts may hide it, or seem to show it. Holders
-// of an interior page's lock are quick, and wait for nobody who commits. They may have no
-// processor, so the last looks sleep in between; only a few do, since a commit holds the clock back
+// The number of looks for a pointer in a page where shifts may hide it, or seem to show it. Holders
+// of an interior page's lock are quick, and wait for no session that commits. They may have no
+// processor, so the last looks sleep in between. Only a few do, since a commit holds the clock back
 // meanwhile.
 constexpr unsigned kShiftTries = occ::kTriesLong;
 
 }  // namespace
 
-// Why the pointer cannot be taken for unchanged by mistake. An install that counts, because its
-// transaction comes before ours, was made under the lock of the page that held the pointer then,
-// and before our serialization point, so before the loads below; so were all moves before it. If
-// the page at which we arrive was unmoved at our look, it held the pointer at the install or took
-// it over afterwards, installed; and nothing stores the old value into it again: what drops the new
-// page leaves another snapshot page behind, or the same one if all there is as it was. Shifts leave
-// copies behind, but none that could be met: up to the count that was seen, each place was written
-// after the install or was right at it, for the count is stored last when it grows, and a place
-// beyond it is written before it is counted again. But a pointer that is shifted is stored in two
-// halves: in the place of a cold neighbour, the snapshot half of the one that was installed stands
-// for a moment, or for one look, beside the neighbour's null. So a look at an interior page counts
-// only if no shift was under way: adoptions raise the number of keys, merges lower it and are
-// counted themselves, and whoever is in the midst of one holds the lock.
+// Looks for the followed pointer (M20). Argument that it is not taken for unchanged by mistake. An
+// install that counts is one whose transaction comes before this one. It was made under the lock of
+// the page that held the pointer then, and before this serialization point, so before the loads
+// below. So were all moves before it. Let the page at which this look arrives be unmoved. Then it
+// held the pointer at the install, or took it over afterwards, installed. Nothing stores the old
+// value into it again. A drop of the new page leaves another snapshot page behind, or the same one
+// if all there is as it was.
+//
+// Shifts leave copies behind, but none that could be met. Up to the count that was seen, each place
+// was written after the install or was right at it. For the count is stored last when it grows, and
+// a place beyond it is written before it is counted again.
+//
+// But a pointer that is shifted is stored in two halves. So in the place of a snapshot-resident
+// neighbour, the installed pointer's snapshot half stands beside the neighbour's null, for a moment
+// or for one look. So a look at an interior page counts only if no shift was under way. Adoptions
+// raise the number of keys, merges lower it and are counted themselves, and a session in the midst
+// of one holds the lock.
 occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.holder == nullptr) return occ::look_in_place(entry);
   base::SpinWait spin;
@@ -158,12 +162,12 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
       continue;
     }
     if (version.is_dropped()) return occ::PointerLook::kDropped;
-    // A root with one child has given way to that: it is volatile.
+    // A root with one child has given way to that child, which is volatile.
     if (page->header.level != entry.holder->level) return occ::PointerLook::kInstalled;
     const occ::PointerLook look = look_in(page, version.keys(), entry);
     if (page->is_border()) return look;
-    // order: acquire; who shifts holds the lock, and counts before it goes: who has seen half of
-    // what was shifted here sees one or the other.
+    // order: acquire. A shifting session holds the lock, and counts before it releases it. So a
+    // reader that has seen half of a shift here sees the lock held, or the new count.
     const bool is_quiet =
         !occ::is_held(page->header.lock.load_acquire()) && page->header.load_version() == version;
     if (is_quiet) return look;

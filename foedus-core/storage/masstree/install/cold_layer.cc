@@ -9,7 +9,7 @@
 
 namespace foedus::storage::masstree {
 
-// Nobody changes a page of a snapshot, hints aside (P18), which nobody follows here: the search
+// Copies a page. It never changes but for hints (P18), which are not followed here. The search
 // functions are those of volatile pages.
 template <typename Place>
 Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {

@@ -1,7 +1,7 @@
 #pragma once
-// What an installation asks of the tree of a snapshot: the pages of one level that lie in a range,
-// and where the layers of a slice begin. Only interior pages are read for the former, as
-// separators tell the fences of what is below.
+// An installation's reader of the tree of a snapshot. It gives the pages of one level that lie in a
+// range, and the roots of the layers of a slice. For the former only interior pages are read,
+// because separators tell the fences of the pages below.
 
 #include <cstdint>
 #include <string_view>
@@ -23,8 +23,8 @@ struct ColdPage {
 // One layer of a snapshot.
 class ColdLayer {
  public:
-  // `installation` must outlive it. `root`: null if the snapshot has no such layer. Then it has one
-  // row of any level: a page of all slices that nobody can read.
+  // Reads one layer. `installation` must outlive it. `root`: null if the snapshot has no such
+  // layer. Then it has one row of any level: a page of all slices that cannot be read.
   ColdLayer(const Installation& installation, unsigned layer, page::SnapshotPageId root)
       : cold_pages_(cold_pages_of(installation)),
         root_(root),
@@ -36,15 +36,15 @@ class ColdLayer {
 
   bool has_pages() const { return !root_.is_null(); }
 
-  // The pages of this level that have slices of low..last, from left to right, without gaps. None:
-  // the root is of a lower level. Failures of the cache.
+  // Gives the pages of this level that have slices of low..last, from left to right, without gaps.
+  // None: the root is of a lower level. Fails as the page cache does.
   Status row(unsigned level, std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages);
 
-  // The root of the next layer below the records of this slice; null: there is none. Failures of
-  // the cache.
+  // Gives the root of the next layer below the records of this slice; null: there is none. Fails as
+  // the page cache does.
   Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
 
-  // What the snapshot has of a key.
+  // The snapshot's row of a key.
   struct Named {
     page::Tid tid;               // 0: no such row
     page::SnapshotPageId chain;  // that has the payload; null: none

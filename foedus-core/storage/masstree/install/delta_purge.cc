@@ -1,4 +1,4 @@
-// M50, M51: rows of a delta that a snapshot covers leave it, and its pages are merged.
+// Purges rows of a delta that a snapshot covers, and merges its pages (M50, M51).
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ namespace foedus::storage::masstree::delta {
 
 namespace {
 
-// A page is moved if so large a part of its records, or more, is deleted.
+// A page is moved if this part of its records, or more, is deleted: one in kDeletedPart.
 constexpr unsigned kDeletedPart = 3;
 // A tree of more pages is not given up at once: all its locks would be held.
 constexpr std::uint64_t kResetPagesMax = 1u << 12;
@@ -39,7 +39,8 @@ occ::TxnContext::Resources resources_of(const Installation& installation) {
   return resources;
 }
 
-// A record's lock that is only tried, for the length of a block: also of one that memory ends.
+// Holds a record's lock that is only tried, for the length of a block, also one that a lack of
+// memory ends.
 class TriedRecord {
  public:
   explicit TriedRecord(page::RecordHeader* record)
@@ -72,12 +73,13 @@ class Purge {
 
  private:
   void layer(const std::string& prefix);
-  // Whether so much of the page is deleted then that it is worth moving.
+  // Purges rows of one page. Returns whether it is worth moving, because enough of it is deleted
+  // then.
   bool page(const Spot& spot, const std::string& prefix);
   bool is_covered(page::Tid tid) const {
     return (tid.word() & page::Tid::kFlags) == 0 && tid.epoch() <= installation_.covered;
   }
-  // Whether the main tree leads to the snapshot's page for the key.
+  // Returns whether the main tree leads to the snapshot's page for the key.
   bool is_in_snapshot(std::string_view key);
   bool leads_to_snapshot(const Spot& spot, const ColdPointer& cold);
   // Marks the record deleted, if it may go.
@@ -97,8 +99,8 @@ class Purge {
   bool answer_ = false;
 };
 
-// Looks whether the snapshot has the page that the pointer leads to. After an installation that
-// left pointers to earlier snapshots, only pointers of the first layer are looked at: rows below
+// Returns whether the snapshot has the page that the pointer leads to. After an installation that
+// left pointers to earlier snapshots, only pointers of the first layer are looked at. Rows below
 // others stay for the next installation.
 bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
   if (is_settled_) return true;
@@ -114,7 +116,7 @@ bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
 }
 
 // The answer stays true: the installer alone drops volatile pages, and runs this. A page that a
-// session makes volatile after this look is a copy of the snapshot's page.
+// session materializes after this look is a copy of the snapshot's page.
 bool Purge::is_in_snapshot(std::string_view key) {
   const Spot spot = find_below(*installation_.pool, {&main_->root, nullptr}, key);
   ColdPointer cold;
@@ -130,7 +132,7 @@ bool Purge::erase(BorderPage* page, unsigned index, std::string_view key) {
   const bool may_go = is_covered(tid) && is_in_snapshot(key);
   FOEDUS_SYNC_POINT("masstree:delta_purging");
   if (may_go) purge_payload(ctx_, delta_, page, index);
-  // order: release: who sees the mark finds the pointers of the snapshot.
+  // order: release: a reader that sees the mark finds the pointers of the snapshot.
   if (may_go) record->tid.store_release(tid.with(page::Tid::kDeleted).word());
   return may_go;
 }
@@ -167,7 +169,7 @@ void Purge::layer(const std::string& prefix) {
     put_slice(slice, key.data() + prefix.size());
     Spot spot;
     if (!find_adopting(ctx_, delta_, key, &spot).is_ok()) {
-      ++kept_;  // what is not known to be gone
+      ++kept_;  // rows that are not known to be gone
       return;
     }
     const std::uint64_t last = spot.at.page->last;
@@ -183,7 +185,7 @@ void Purge::layer(const std::string& prefix) {
   }
 }
 
-// M51.
+// Gives the delta a new root in place of all its pages (M51).
 void Purge::reset() {
   Installation of_delta = installation_;
   of_delta.control = delta_;

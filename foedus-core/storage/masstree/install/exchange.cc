@@ -26,7 +26,7 @@ class Exchanger {
         page_(page),
         exchange_(exchange) {}
 
-  // Both rests, and the copy; null: nothing has changed.
+  // Returns the copy, and both remainders; null: nothing has changed.
   InteriorPage* run(Rests* rests, std::uint64_t* dropped);
 
  private:
@@ -90,8 +90,8 @@ bool Exchanger::lock_out() {
   return true;
 }
 
-// Where the children that go are now: their fences are those of their pages, so that the same ids
-// mean the same slices.
+// Finds the present place of the children that go. Their fences are those of their pages, so the
+// same ids mean the same slices.
 bool Exchanger::find_out() {
   if (!subtree_.try_lock(&page_->header)) return false;
   const page::PageVersion version = page_->header.load_version();
@@ -107,8 +107,8 @@ bool Exchanger::find_out() {
   return keys_ + 1 - count + exchange_.in.size() + rests <= InteriorPage::kSeparatorsMax + 1;
 }
 
-// The pointer to the page: it leads to no moved page and cannot change while both are locked (P5).
-// That of the storage's root changes with the root's lock (grow()).
+// Finds the pointer to the page. It leads to no moved page and cannot change while both are locked
+// (P5). The pointer of the storage's root changes with the root's lock (grow()).
 bool Exchanger::lock_above() {
   if (above_.parent == nullptr) {
     BorderPage* const owner = above_.layer.owner;
@@ -127,7 +127,7 @@ bool Exchanger::lock_above() {
   return ids_.volatile_page == page_->header.volatile_id();
 }
 
-// Deleted records stay behind: nobody else has locked them (M11).
+// Takes records, but leaves deleted ones behind: no other session has locked them (M11).
 bool Exchanger::take_records(BorderPage* from, const SliceRange& kept, BorderPage* to,
                              unsigned* layers) {
   struct Key {
@@ -251,7 +251,8 @@ void Exchanger::publish() {
   FOEDUS_INVARIANT(taken, page_->header.page_id, copy_->header.page_id);
 }
 
-// M16: nobody adds a key there before all pages that they take over say moved.
+// Locks the new pages. M16: no session adds a key there before all pages that they take over say
+// moved.
 bool Exchanger::lock_replacements(const Rests& rests) {
   for (TreePage* const rest : {rests.left, rests.right}) {
     if (rest == nullptr) continue;
@@ -313,7 +314,7 @@ InteriorPage* exchange(const Installation& installation, Subtree* subtree, const
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
                    page::SnapshotPageId cold, std::uint64_t* dropped) {
   BorderPage* const owner = layer.owner;
-  // Without memory it is an attempt that failed: nothing stays locked until the caller is gone.
+  // Lack of memory is a failed attempt: nothing stays locked until the caller is gone.
   bool ready = false;
   base::trying([&] {
     ready = subtree->collect(root, kAllSlices) &&
@@ -340,7 +341,7 @@ bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
 
 bool exchange_cold(BorderPage* holder, page::DualPagePointer* pointer, page::SnapshotPageId cold) {
   const page::DualPageIds before = pointer->load();
-  // No pointer leads to nothing, but the root of a storage that was dropped.
+  // The root of a dropped storage is the only pointer that leads to nothing.
   if (!before.volatile_page.is_null() || before.is_null()) return false;
   if (before.snapshot_page == cold) return true;
   return change_pointer(pointer, holder == nullptr ? nullptr : &holder->header, before, {{}, cold});

@@ -1,17 +1,17 @@
 #pragma once
-// Taking neighbours out of an interior page, and pages of a snapshot in for them.
+// Exchanging neighbours under an interior page for pages of a snapshot.
 //
 //      interior page   | hot |  a  |  b  |  c  | hot |     volatile children of any fences
 //      snapshot           |   r   |   s   |   t   |       pages of the same level
 //      afterwards      | hot |a'|    s    | c' | hot |    a', c': what a and c have besides s
 //
-//   M33 The interior page moves to a copy with other children (M4), under the locks of both, of the
-//       children that go and all their records, and of what leads to it. So readers find old
-//       children or new ones, each with its fences, and nobody follows a shift.
-//   M34 What is left over at either end, of one page or of several, goes into one page each. A page
-//       of which nothing is dropped moves there with its records, as in a merge (M16, M18): who
-//       knows it finds them, and nothing conflicts. A page that is cut is dropped, and its rest is
-//       like a page that was made volatile anew.
+//   M33 The interior page moves to a copy with other children (M4). This is done under the locks of
+//       both, of the children that go and all their records, and of the page that leads to it. So
+//       readers find old children or new ones, each with its fences, and meet no shift.
+//   M34 The remainder at either end, of one page or of several, goes into one page each. A page of
+//       which nothing is dropped moves there with its records, as in a merge (M16, M18). A
+//       transaction that knows it finds them, and nothing conflicts. A page that is cut is dropped,
+//       and its remainder is like a page that was made volatile anew.
 
 #include <cstdint>
 #include <span>
@@ -33,13 +33,13 @@ struct Child {
   bool is_cold() const { return ids.volatile_page.is_null(); }
 };
 
-// What leads to an interior page: a page above, or the root pointer of a layer.
+// The place of the pointer to an interior page: a page above, or the root pointer of a layer.
 struct Above {
   InteriorPage* parent = nullptr;  // null: the root pointer
   LayerRoot layer;
 };
 
-// What goes and what comes, of the same slices.
+// The children that go and the pages that come, of the same slices.
 struct Exchange {
   std::span<const Child> out;
   std::span<const ColdPage> in;
@@ -47,23 +47,23 @@ struct Exchange {
   SliceRange right;  // and behind
 };
 
-// The pages that were made for the rests; null: there was none.
+// The pages that were made for the remainders; null: there was none.
 struct Rests {
   TreePage* left = nullptr;
   TreePage* right = nullptr;
 };
 
-// An attempt. Returns the page that took the place of `page`; null: nothing has changed. `dropped`
-// counts the pages that there are less of.
+// Attempts an exchange. Returns the page that took the place of `page`; null: nothing has changed.
+// Adds to `dropped` by how many pages there are fewer.
 InteriorPage* exchange(const Installation& installation, Subtree* subtree, const Above& above,
                        InteriorPage* page, const Exchange& exchange, Rests* rests,
                        std::uint64_t* dropped);
 
-// The layer's root gives way to that of the snapshot, with all below it. An attempt.
+// Attempts to exchange the layer's root for that of the snapshot, with all below it.
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
                    page::SnapshotPageId cold, std::uint64_t* dropped);
 
-// Another page of a snapshot for a child or layer that is cold. An attempt.
+// Attempts to exchange the page of a snapshot at a snapshot-resident child or layer for another.
 bool exchange_cold(BorderPage* holder, page::DualPagePointer* pointer, page::SnapshotPageId cold);
 
 }  // namespace foedus::storage::masstree

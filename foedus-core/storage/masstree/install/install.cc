@@ -26,11 +26,11 @@ using page::SnapshotPageId;
 // A root with more than that below it is not exchanged: its locks would be held for a millisecond.
 constexpr std::uint64_t kRootRecordsMax = 1u << 15;
 constexpr std::uint64_t kRootPagesMax = 1u << 12;
-// So many children ahead, so many bytes of each are asked for: header and directory.
+// The children ahead, and the bytes of each, that are asked for: header and directory.
 constexpr std::size_t kPrefetchChildren = 4;
 constexpr std::size_t kPrefetchBytes = 768;
-// So many puts to where only snapshot pages are, since the last installation, make a delta worth
-// its look in every operation.
+// This many puts to rows of snapshot pages, since the last installation, make a delta worth its
+// look in every operation.
 constexpr std::uint64_t kColdPutsMin = 1'000;
 
 bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId id) {
@@ -40,7 +40,7 @@ bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId i
   return at != row.end() && at->id == id;
 }
 
-// Whether the slices low..last are of pages of the row that have not changed (O18).
+// Returns whether the slices low..last are of pages of the row that have not changed (O18).
 bool is_unchanged(const Installation& installation, std::span<const ColdPage> row,
                   std::uint64_t low, std::uint64_t last) {
   auto at = std::lower_bound(
@@ -52,7 +52,7 @@ bool is_unchanged(const Installation& installation, std::span<const ColdPage> ro
   return false;
 }
 
-// How many of the first `keys` records are layers. The page's own count is raised a little later.
+// Counts layers among the first `keys` records. The page's own count is raised a little later.
 unsigned layers_of(BorderPage* page, unsigned keys) {
   unsigned layers = 0;
   for (unsigned i = 0; i < keys; ++i) layers += page->slot(i).is_layer() ? 1 : 0;
@@ -83,9 +83,9 @@ class Installer {
 
   Status layer(const LayerRoot& layer, SnapshotPageId cold_root, VolatileContents* contents);
   bool exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root);
-  // `page` becomes the one that took its place; `remains`: what stays.
+  // Installs below a page. *page: afterwards the page that took its place. *contents: what stays.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, VolatileContents* contents);
-  // For pages that have not changed, where none are to be dropped (O18).
+  // Passes over pages that have not changed, if none are to be dropped (O18).
   void pass_over(VolatileContents* contents) {
     *contents = {.is_quiet = false};
     counts_.has_passed_over = true;
@@ -113,14 +113,14 @@ class Installer {
   TreePage* resolve(page::VolatilePageId id) const {
     return TreePage::of(installation_.pool->resolve(id));
   }
-  // Enough was dropped: what is volatile stays, quiet or not.
-  // With a delta that takes puts, main pages that nobody used make room for it.
+  // Returns whether enough was dropped: volatile pages stay then, quiet or not. With a delta that
+  // takes puts, unused main pages make room for it.
   bool is_spent() {
     if (counts_.wants_more(installation_)) return false;
     return !(installation_.spares_used && installation_.control->delta_takes_puts());
   }
 
-  // For pages to drop, or to take their marks of use away.
+  // Returns whether pages are looked at to drop them, or to take their marks of use away.
   bool looks_at_all() { return installation_.spares_used || !is_spent(); }
 
   const Installation& installation_;
@@ -139,7 +139,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root,
     FOEDUS_SYNC_POINT("masstree:install_cold");
     if (exchange_cold(layer.owner, layer.pointer, cold_root)) return {};
     id = layer.pointer->load_volatile();
-    // Nobody made it volatile meanwhile: its record has moved, and is looked for there (M39).
+    // No session made it volatile meanwhile: its record has moved, and is looked for there (M39).
     if (id.is_null()) return {};
   }
   if (!looks_at_all() && installation_.is_unchanged(cold_root)) {
@@ -160,9 +160,9 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root,
   return {};
 }
 
-// A tree whose puts go to a delta is quiet all over soon, and nearly all of it has been written
-// again: it goes at once, which takes no page. Page by page each volatile interior page would make
-// others volatile at its ends.
+// Exchanges a whole tree at once, which takes no page. A tree whose puts go to a delta is quiet
+// soon, and nearly all of it has been written again. Page by page, each volatile interior page
+// would make others volatile at its ends.
 bool Installer::exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root) {
   const occ::StorageControl& control = *installation_.control;
   // order: relaxed, a statistic.
@@ -185,7 +185,7 @@ Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page,
   return status;
 }
 
-// Of a page that has moved: what took its place is not exchanged before a parent has adopted it.
+// Installs at the successors of a moved page, which are not exchanged before a parent adopts them.
 Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page,
                         VolatileContents* contents) {
   *contents = {1, 0, true, false};
@@ -212,8 +212,8 @@ Status Installer::twin(const Above& above, ColdLayer* cold, TreePage* page,
   return {};
 }
 
-// A record that becomes a layer meanwhile takes its name there with it: so until there is none that
-// was not looked at.
+// Installs at a border page. A record that becomes a layer meanwhile takes its name there. So this
+// repeats until all layers were looked at.
 Status Installer::border(ColdLayer* cold, BorderPage* page, VolatileContents* contents) {
   const unsigned keys = page->header.load_version().keys();
   VolatileContents layers;
@@ -228,11 +228,11 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, VolatileContents* co
     contents->is_quiet = false;
   }
   contents->add(layers);
-  // What we did not see has moved from here.
+  // Records that this look did not see have moved from here.
   return page->header.load_version().is_gone() ? twins({}, cold, page, contents) : Status();
 }
 
-// Those that were not seen before.
+// Installs at the layers that were not seen before.
 Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
                                VolatileContents* layers) {
   for (unsigned i = 0; i < keys; ++i) {
@@ -253,7 +253,7 @@ Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys,
   return {};
 }
 
-// Payloads that are named in a file of an earlier snapshot get the names that the new one has.
+// Renames payloads that are named in a file of an earlier snapshot to their names in the new one.
 Status Installer::name_chains(ColdLayer* cold, BorderPage* page, VolatileContents* contents) {
   contents->leads_to_cold = false;
   const unsigned keys = page->header.load_version().keys();
@@ -275,7 +275,7 @@ Status Installer::name_chains(ColdLayer* cold, BorderPage* page, VolatileContent
   return {};
 }
 
-// Under its lock the page's children and separators are of one moment.
+// Reads children and separators under the page's lock, so that they are of one moment.
 bool Installer::read_children(InteriorPage* page, Children* children) {
   const occ::LockGuard guard(&page->header.lock);
   const page::PageVersion version = page->header.load_version();
@@ -307,8 +307,8 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
   for (bool again = true; again;) {
-    // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow
-    // others.
+    // Each exchange takes away volatile pages, or earlier snapshots; the children after it may
+    // allow others.
     for (bool done = true; done;) {
       done = cold->has_pages() && exchange_all(above, page, row, next_exchange, &children);
       done = exchange_all(above, page, row, next_merge, &children) || done;
@@ -320,7 +320,7 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   return {};
 }
 
-// One of the page's children when they were read.
+// Installs at one of the page's children, as they were read.
 Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child) {
   if (child->is_cold()) return {};
   if (!looks_at_all() && is_unchanged(installation_, row, child->low, child->last)) {
@@ -330,8 +330,8 @@ Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Row& row, 
   return child_below(page, cold, child);
 }
 
-// Whether threads share the children: each has pages below it, and there are enough of them, or
-// they have none that would be shared.
+// Returns whether threads share the children: each has pages below it, and there are enough of
+// them, or they have none that would be shared.
 bool Installer::is_divided(const InteriorPage& page, const Children& children) const {
   if (page.header.level < 2 || !installation_.is_shared()) return false;
   if (page.header.level == 2) return true;
@@ -340,7 +340,7 @@ bool Installer::is_divided(const InteriorPage& page, const Children& children) c
   return static_cast<std::size_t>(hot) >= 2 * installation_.workers->workers().size();
 }
 
-// O19
+// Installs at the children in several threads (O19).
 Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const Row& row,
                                     Children* children) {
   std::vector<base::AtomicWord<std::uint32_t>> left(children->size());
@@ -367,7 +367,7 @@ Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const R
   return {};
 }
 
-// Header and directory of the page.
+// Loads header and directory of the page.
 void Installer::prefetch(const Children& children, std::size_t index) const {
   if (index >= children.size() || children[index].is_cold()) return;
   base::prefetch_lines(resolve(children[index].ids.volatile_page), kPrefetchBytes);
@@ -383,8 +383,8 @@ Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child)
   return {};
 }
 
-// Children that the new snapshot does not have (M38): of several neighbours the first and the last,
-// as those between go with them, if anything does. Returns whether there was one.
+// Materializes children that the new snapshot does not have (M38): of several neighbours the first
+// and the last. Those between go with them, if anything does. Returns whether there was one.
 Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
                                       Children* children) {
   const auto is_stale = [&](const Child& child) {
@@ -418,7 +418,7 @@ Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLa
   return done;
 }
 
-// Null: out of pages.
+// Copies a child. Null: out of pages.
 Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
   const SnapshotPageId id = child.ids.snapshot_page;
   occ::ColdPages cold_pages = cold_pages_of(installation_);
@@ -434,7 +434,7 @@ Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
                    installation_.soc, cold);
 }
 
-// Returns whether there was one.
+// Exchanges all runs that `next` finds. Returns whether there was one.
 bool Installer::exchange_all(const Above& above, InteriorPage** page, const Row& row, Next* next,
                              Children* children) {
   bool done = false;
@@ -458,7 +458,7 @@ bool Installer::exchange_all(const Above& above, InteriorPage** page, const Row&
 
 void Installer::replace(const Run& run, const Rests& rests, Children* children) {
   Children made;
-  bool leads_to_cold = false;  // what it was made of was looked at
+  bool leads_to_cold = false;  // the pages that it was made of were looked at
   for (const Child& child : run.exchange.out) leads_to_cold |= child.contents.leads_to_cold;
   const auto add_rest = [&](TreePage* page) {
     if (page == nullptr) return;

@@ -9,12 +9,12 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// A run ends with the first page of the snapshot behind so much (M37): a lock is held for some 20
+// A run ends with the first page of the snapshot after this much (M37). A lock is held for some 20
 // ns for each record of the run.
 constexpr std::uint64_t kRunPages = 16;
 constexpr std::uint64_t kRunRecords = 256;
-// It is not begun if it would be more than this: what is under one page of the snapshot is merged
-// before. But a few children always go, whatever layers they have.
+// A run is not begun if it would be more than this: children under one page of the snapshot are
+// merged before. But a few children always go, whatever layers they have.
 constexpr std::uint64_t kRunPagesMax = 64;
 constexpr std::uint64_t kRunRecordsMax = 2048;
 constexpr std::size_t kRunChildrenMin = 3;
@@ -27,7 +27,7 @@ bool is_too_much(const VolatileContents& sum, std::size_t children) {
 bool is_usable(const Child& child) { return child.is_cold() || child.contents.is_quiet; }
 bool is_mergeable(const Child& child) { return child.is_divisible && child.contents.is_quiet; }
 
-// The page of the row that has the slice.
+// Returns the page of the row that has the slice.
 std::size_t page_of(std::span<const ColdPage> row, std::uint64_t slice) {
   const auto behind = std::upper_bound(
       row.begin(), row.end(), slice,
@@ -41,7 +41,7 @@ class Search {
   Search(std::span<const Child> children, std::span<const ColdPage> row, std::size_t end)
       : children_(children), row_(row), end_(end) {}
 
-  // False: none that begins there; next() is where one may begin.
+  // Finds a run that begins there. False: there is none; next() is where one may begin.
   bool from(std::size_t begin, Run* run);
   std::size_t next() const { return next_; }
 
@@ -67,7 +67,7 @@ class Search {
   SliceRange right_;
 };
 
-// The pages that come begin where one of the row does.
+// Chooses the first child: the pages that come begin where one of the row does.
 bool Search::choose_begin(std::size_t begin) {
   const std::uint64_t low = children_[begin].low;
   const std::size_t at = page_of(row_, low);
@@ -90,7 +90,7 @@ bool Search::choose_begin(std::size_t begin) {
   return true;
 }
 
-// And end where one does.
+// Chooses the last child: the pages that come end where one of the row does.
 bool Search::choose_end() {
   VolatileContents sum;
   for (std::size_t i = first_; i < cold_; ++i) sum.add(children_[i].contents);

@@ -1,5 +1,5 @@
 #pragma once
-// Which neighbours to exchange for which pages of a snapshot (M35, M37).
+// Choosing the neighbours to exchange, and the pages of a snapshot that replace them (M35, M37).
 
 #include <cstddef>
 #include <span>
@@ -14,13 +14,13 @@ struct Run {
   std::size_t first = 0;
 };
 
-// Both look from child `at` on. `children`: all of one page. `row`: all pages of the snapshot of
-// the children's level and slices, or none. False: there is nothing that is worth it.
+// Both functions look from child `at` on. `children`: all of one page. `row`: all pages of the
+// snapshot of the children's level and slices, or none. False: there is nothing that is worth it.
 
-// Children for pages of the snapshot.
+// Finds children to exchange for pages of the snapshot.
 bool next_exchange(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
                    Run* run);
-// Children for one volatile page in their place: neighbours under one page of the snapshot.
+// Finds neighbours under one page of the snapshot, to exchange for one volatile page.
 bool next_merge(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
                 Run* run);
 

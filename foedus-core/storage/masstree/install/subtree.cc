@@ -36,7 +36,7 @@ VolatileContents volatile_contents_of_twins(const Installation& installation, Tr
 
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page) {
   const page::PageVersion version = page->header.load_version();
-  // Where nothing is to be dropped, nobody asks which records changed: all of them are other lines.
+  // If nothing is to be dropped, no caller asks which records changed: all of them are other lines.
   const bool may_go = installation.pages_to_drop != 0 && !version.is_gone() &&
                       is_covered(installation, page::Tid(page->header.purged_tid));
   VolatileContents contents{1, version.keys(), may_go};
@@ -85,7 +85,7 @@ VolatileContents volatile_contents_of(const Installation& installation, TreePage
 
 // ---- locking
 
-// Allocates before it has the lock.
+// Allocates before it takes the lock.
 bool Subtree::try_lock_word(occ::LockWord* word, unsigned tries) {
   locks_.push_back({word, waiters_.take()});
   if (occ::try_lock_for(word, locks_.back().waiter, tries)) return true;
@@ -162,7 +162,7 @@ void Subtree::mark_records(BorderPage* page) {
   const unsigned keys = page->header.load_version().keys();
   for (unsigned i = 0; i < keys; ++i) {
     page::RecordHeader* const record = page->record(i);
-    // order: release, so that who sees the flag sees the foster words, or the page dropped (M32).
+    // order: release: a reader that sees the flag sees the foster words, or the page dropped (M32).
     record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
   }
 }

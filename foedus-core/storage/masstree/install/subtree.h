@@ -1,17 +1,17 @@
 #pragma once
 // Locking and giving up volatile pages of a Master-Tree for those of a snapshot, all or nothing.
 //
-//   M30 Everything is only tried, so that no order of locks matters (O1): pages with all that is
-//       below them, pages before records. Under an interior page's lock, and under that of the page
-//       that a layer's root pointer lies in, the pointers do not change but to twins of moved
-//       pages; who unlinks such a page holds one of these locks.
-//   M31 A border page is quiet if all its records are (O11) and what was purged from it is covered.
-//       A deleted record that waits for its commit is of the epoch of what was purged before it, so
-//       it may go, and the write makes it again. The TID of a record that became a layer says
-//       nothing: the layer does.
+//   M30 All locks are only tried, so that no order of locks matters (O1): pages with all that is
+//       below them, pages before records. A lock of an interior page, or of the page that a layer's
+//       root pointer lies in, keeps the pointers there. They change only to twins of moved pages. A
+//       session that unlinks such a page holds one of these locks.
+//   M31 A border page is quiet if all its records are (O11), and all that was purged from it is
+//       covered. A deleted record that waits for its commit is of the epoch of what was purged
+//       before it. So it may go, and the write makes it again. The TID of a record that became a
+//       layer says nothing: the layer does.
 //   M32 Steps: pages say dropped, then records moved, then the drop is announced, then pointers
-//       change, then pages are retired. A record's mark is looked at behind a look at its page: who
-//       sees the mark sees the page dropped, and follows no foster word.
+//       change, then pages are retired. A reader looks at a record's mark after a look at its page.
+//       If it sees the mark, it sees the page dropped, and follows no foster word.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@
 
 namespace foedus::storage::masstree {
 
-// Slices low..last; none if low is above last.
+// The slices low..last; none if low is above last.
 struct SliceRange {
   std::uint64_t low = 1;
   std::uint64_t last = 0;
@@ -32,7 +32,7 @@ struct SliceRange {
 };
 inline constexpr SliceRange kAllSlices{0, kLastSlice};
 
-// What is volatile at a page and below it.
+// The volatile pages at a page and below it.
 struct VolatileContents {
   std::uint64_t pages = 0;
   std::uint64_t records = 0;
@@ -46,9 +46,9 @@ struct VolatileContents {
     leads_to_cold = leads_to_cold || other.leads_to_cold;
   }
 };
-// A look without locks. REQUIRES: the caller is pinned and reached the page as readers do (M8).
+// Looks without locks. REQUIRES: the caller is pinned and reached the page as readers do (M8).
 VolatileContents volatile_contents_of(const Installation& installation, TreePage* page);
-// Of a border page alone, its layers aside.
+// Looks at a border page alone, its layers aside.
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page);
 
 // Pages that go together. Used again and again; its room is kept.
@@ -59,9 +59,9 @@ class Subtree {
   Subtree(const Subtree&) = delete;
   Subtree& operator=(const Subtree&) = delete;
 
-  // Locks `page` and all that goes with it. What it has outside of `dropped` is to live on in
-  // another page: records there are locked, but nothing below them is. False: something is not
-  // quiet, or `dropped` cuts a child of an interior page. REQUIRES: release() after it.
+  // Locks `page` and all that goes with it. Slices outside of `dropped` are to live on in another
+  // page: records there are locked, but nothing below them is. False: something is not quiet, or
+  // `dropped` cuts a child of an interior page. REQUIRES: release() after it.
   bool collect(TreePage* page, const SliceRange& dropped);
   // Locks a page that stays.
   bool try_lock(page::PageHeader* page);
@@ -69,17 +69,17 @@ class Subtree {
   // install the same storage.
   bool try_lock_above(page::PageHeader* page);
 
-  // `page`, which was collected with nothing to drop, is to move to `replacement` (M4).
+  // Notes that `page`, collected with nothing to drop, is to move to `replacement` (M4).
   void set_replacement(const TreePage* page, const TreePage* replacement);
-  // M32, up to the announcement. REQUIRES: all was collected; replacements are complete, but for
-  // the stamp of their birth, and locked.
+  // Does the steps of M32, up to the announcement. REQUIRES: all was collected; replacement pages
+  // are complete, but for the stamp of their birth, and locked.
   void mark();
-  // Pages with replacements say moved.
+  // Marks pages with replacements as moved.
   void mark_moved();
-  // Unlocks what is locked.
+  // Unlocks all.
   void release();
-  // Gives away the pages that were marked, and their chains, and forgets all. Returns how many
-  // pages it were, chains aside. REQUIRES: released, and no pointer leads to them.
+  // Retires the pages that were marked, and their chains, and forgets all. Returns the number of
+  // pages, chains aside. REQUIRES: released, and no pointer leads to them.
   std::uint64_t retire();
   void forget();
 
@@ -108,7 +108,7 @@ class Subtree {
   occ::WaiterPool waiters_;
 };
 
-// Gives away a page that no pointer leads to any more.
+// Retires a page that no pointer leads to any more.
 void retire_page(const Installation& installation, page::PageHeader* page);
 
 }  // namespace foedus::storage::masstree

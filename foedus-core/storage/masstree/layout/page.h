@@ -20,8 +20,8 @@
 //   M2  Nothing but the count makes a key visible: record, slice and slot are complete before
 //       header.version counts it. Slice, offset, key bytes and capacity never change then.
 //   M3  Records never move inside a page. A page without room, or a record that needs more, makes
-//       the whole page move: to two twins, or to one page in its place (foster_major null), or with
-//       a neighbour (M16).
+//       the whole page move. It goes to two twins, or to one page in its place (foster_major null),
+//       or with a neighbour (M16).
 //   M4  A moved page never changes again. Its foster words are set before its first record is
 //       marked moved, and all its records are before header.version says so. So no twin's record
 //       can change while the old one still looks alive.
@@ -170,9 +170,9 @@ static_assert(sizeof(TreePage) == 96);
 struct BorderPage : TreePage {
   static constexpr unsigned kKeysMax = 64;
   static constexpr unsigned kNone = ~0u;
-  // header.flags: made as the root of a layer out of one record, and holds it, or is the copy of
-  // such a page that had no other key yet. A transaction that observed that record as no layer may
-  // go by the page's birth count.
+  // header.flags: the page was made as the root of a layer out of one record, and holds it. Or it
+  // is the copy of such a page that had no other key yet. A transaction that observed that record
+  // as no layer may go by the page's birth count.
   static constexpr std::uint8_t kLayerAnchor = 1;
 
   // Eight keys: the slices that a search compares, and the slots that it needs of equal ones.
@@ -251,17 +251,19 @@ static_assert(sizeof(BorderPage) == page::kPageBytes);
 // most: for header and pivots, whose lines it loads together, and for one group.
 //
 // An adoption shifts separators and children to the right, from the end. A merge shifts them to the
-// left, from the beginning. Others read meanwhile. A reader cannot go wrong, for two reasons. Each
-// place up to the count that it saw (the first one that a merge left over included) holds a pointer
-// to a page that was reachable at that look or later, so to none that was retired before its
-// transaction began (M8). And it looks at the child's own low and last. If the last child counted
-// ends below the slice, the page has grown since that look, and the next place has been written.
+// left, from the beginning. Others read meanwhile. A reader cannot go wrong, for two reasons. Take
+// each place up to the count that it saw, the first one that a merge left over included. It holds a
+// pointer to a page that was reachable at that look or later. So that page was not retired before
+// the reader's transaction began (M8). And it looks at the child's own low and last. If the last
+// child counted ends below the slice, the page has grown since that look, and the next place has
+// been written.
 //
 // A reader finds its child, unless several shifts overtook it; then it looks again. A child is
 // stored in its new place before the old one is overwritten, so it is where it was or beside. To
-// the right, a pivot is stored after its group, which comes after all groups to its right: a reader
-// that sees the new pivot sees them shifted. To the left, a pivot is stored after its group and
-// before the groups to its right. A reader that sees the old pivot finds these one place too far.
+// the right, a pivot is stored after its group, which comes after all groups to its right. So a
+// reader that sees the new pivot sees them shifted. To the left, a pivot is stored after its group
+// and before the groups to its right. A reader that sees the old pivot finds these one place too
+// far.
 struct InteriorPage : TreePage {
   static constexpr unsigned kGroupSize = 8;
   static constexpr unsigned kGroups = 20;
@@ -304,7 +306,7 @@ struct InteriorPage : TreePage {
     return child == keys ? last : separator(child) - 1;
   }
 
-  // Returns the group of the child to look for `slice` in: the child comes after a separator of the
+  // Returns the group of the child to look for `slice` in. The child comes after a separator of the
   // group, or is the first child, before them.
   unsigned group_of(std::uint64_t slice, unsigned keys) const {
     unsigned at = 0;  // this many pivots are not above the slice

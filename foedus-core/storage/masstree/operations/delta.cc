@@ -19,8 +19,8 @@ namespace {
 
 bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFound; }
 
-// The number of layers that a delta may have, and their limit as a part of the pool's pages (M51):
-// a tree of many pages is not given up at once.
+// The limit of a delta's layers, as a number and as a part of the pool's pages (M51). A tree of
+// many pages is not given up at once.
 constexpr std::uint64_t kLayersMax = 2'048;
 constexpr std::uint64_t kLayersPart = 16;
 

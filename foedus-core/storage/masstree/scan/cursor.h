@@ -9,13 +9,13 @@
 //   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If a page
 //        that the cursor comes back to has another version, the cursor seeks its position again, by
 //        key. So own inserts ahead are seen. Inserts of others are, too; verify finds them.
-//   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time,
-//        so that a scan that stops early has read few rows in vain. They lie in one page, and each
-//        is read and remembered as if it had been asked for. If the transaction has written since,
-//        the remaining ones are forgotten, and read again in their places. So are deleted records
-//        that were passed over after the last row handed out. Only its own writes can change them
-//        in its eyes. A slot that needs more than a copy (a layer, a chain, a record that is being
-//        written or has an own write) ends the taking, and is visited.
+//   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time.
+//        So a scan that stops early has read few rows in vain. They lie in one page, and each is
+//        read and remembered as if it had been asked for. If the transaction has written since, the
+//        remaining ones are forgotten, and read again in their places. So are deleted records that
+//        were passed over after the last row handed out. Only its own writes can change them in its
+//        eyes. A slot that needs more than a copy (a layer, a chain, a record that is being written
+//        or has an own write) ends the taking, and is visited.
 
 #include <array>
 #include <cstdint>
@@ -170,8 +170,8 @@ class Cursor {
   std::string bound_;
   bool has_bound_ = false;
   bool bound_inclusive_ = false;
-  // The way on which the cursor came to snapshot pages (M25): by what pointer, how many pages the
-  // transaction had made volatile by then, and when pages were last dropped.
+  // The cursor's way to snapshot pages (M25): the pointer, the pages that the transaction had made
+  // volatile by then, and the last drop of pages.
   ColdPointer cold_;
   std::uint64_t installs_ = 0;
   std::uint64_t drop_epoch_ = 0;

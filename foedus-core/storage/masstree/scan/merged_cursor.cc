@@ -28,7 +28,7 @@ void MergedCursor::close() {
   if (delta_ != nullptr) delta_->close();
 }
 
-// Opens both cursors again after the current row (M14): the row that the other one has found ahead
+// Opens both cursors again after the current row (M14). The row that the other one has found ahead
 // may not show what the transaction has written since. Before the empty key there is no row.
 bool MergedCursor::reopen() {
   const std::string key(row_->key());

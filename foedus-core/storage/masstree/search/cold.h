@@ -6,20 +6,20 @@
 //        fences show that it is the right page, as those of a volatile child do. Snapshot and
 //        volatile half are two loads: while children are shifted they may be of two pages. So a
 //        pointer is believed after a second look. A pointer that slips through that fails in
-//        verify, by M20. A missing page is believed under the lock of the pointer's page: a page
+//        verify, by M20. A missing page is believed under the lock of the pointer's page. A page
 //        that is volatile may keep the name of a page that has gone (M38).
 //   M20  Children are shifted within their page, and children and layers go along when their page
-//        moves (P5). So a followed pointer is remembered by the page that it was in and a slice:
-//        the least one of the child, or that of the layer's record. Verify goes from that page
-//        through its twins and looks there for the same snapshot page. No other pointer ever has
-//        that, so the entry holds if some place of the page holds it. And it is not taken for
+//        moves (P5). So a followed pointer is remembered by the page that it was in and a slice.
+//        That is the least one of the child, or that of the layer's record. Verify goes from that
+//        page through its twins and looks there for the same snapshot page. No other pointer ever
+//        has that, so the entry holds if some place of the page holds it. And it is not taken for
 //        unchanged by mistake: see look_again().
 //   M21  A writer makes each page on its way volatile. The copy is installed under the lock of the
 //        page that holds the pointer, after that was found there again (O10). One of several
 //        writers wins; the others give their copies back.
 //   M22  If the transaction had followed the pointer, it takes over the page as the snapshot has
-//        it: the pointers of an interior page, or all records, layers and the version of a border
-//        page. The entry of the pointer goes: verify would see the own install there.
+//        it. These are the pointers of an interior page, or all records, layers and the version of
+//        a border page. The entry of the pointer goes: verify would see the own install there.
 //   M23  A dropped page has no twins. A search that comes to one starts again from the root. A
 //        record that says moved while its page has no foster words is nowhere (M4): a read of it
 //        conflicts, a write finds its key again. Births of copies: Q3.
@@ -27,7 +27,7 @@
 //        level below its parent. Roots of layers may be of any.
 //   M25  A cursor in snapshot pages keeps their ids, and copies of the parts that it needs (M41).
 //        It has remembered the pointer to all of them. If that is not seen to lead there any more,
-//        it seeks its position again, by key: the transaction may have written where the cursor is.
+//        it seeks its position again, by key. The transaction may have written where the cursor is.
 //        It also does so if pages were dropped since. Other sessions may have made the page
 //        volatile, and the transaction may have written there; after a drop the pointer is as it
 //        was.

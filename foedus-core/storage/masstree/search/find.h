@@ -3,7 +3,7 @@
 // from the root (paper §8.2).
 //
 //   M8  A moved page, border or interior, is left through its foster words. Pointers in a page are
-//       followed only after a look that found it not moved: a page that such a pointer names was
+//       followed only after a look that found it not moved. A page that such a pointer names was
 //       not retired before this transaction began. A frozen pointer of a moved page may name one
 //       that was.
 

@@ -58,7 +58,7 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
   for (unsigned level = kAnyLevel;;) {
     const page::PageHeader* const read = ctx.cold_pages().cached(id);
     if (read == nullptr) return nullptr;
-    // Some pages were only read ahead: the search that comes to them finds out what is wrong.
+    // Some pages were only read ahead: the search that comes to them finds the fault.
     if (level == kAnyLevel) level = read->level;
     if (level == 0 || !is_page_of(*read, control->id(), layer, level)) return nullptr;
     InteriorPage* const interior = InteriorPage::of(tree_page(read));
