@@ -103,7 +103,7 @@ bool ColdPages::load_lines(page::PagePart wanted, Status* status) {
 
 // Puts a page that has become too large for the cache of lines into that of whole pages, where the
 // next search finds it. This search goes on in the lines that it has. If there is no frame for the
-// page, or it cannot be read, the next search reports that.
+// page, or it cannot be read, the next search tries again.
 void ColdPages::read_outgrown() {
   if (!lines_->take_outgrown()) return;
   Status ignored;

@@ -7,10 +7,11 @@
 //                                     v  |
 //                                    no pin
 //
-//   O14 A page that page() or child() gave may be looked at until the session's next one, or until
-//       the ColdReads around it ends. So the session's cache pin (K2) covers one page, never a
-//       transaction: data that is needed for longer is copied, or kept as an id. Every caller has
-//       to expect that any page() renews the pin, or gives it up to wait for a frame.
+//   O14 A page that page() or child() gave may be looked at until the session asks for the next
+//       one, or the ColdReads around it ends, whichever is first. So the session's cache pin (K2)
+//       covers one page, never a transaction: data that is needed for longer is copied, or kept as
+//       an id. Every caller has to expect that any page() renews the pin, or gives it up to wait
+//       for a frame.
 //   O15 While a session has a ColdReads open, it waits for no record lock, no room in the log and
 //       no user. TxnContext::hold() and write() check that. It calls no page() with a page lock
 //       held. So the holder of a cache pin waits at most for a device or for the holder of a page
@@ -114,8 +115,8 @@ class ColdPages {
 
   // The ways in which page() and child() find the page that a search wants. With kPrefetch and
   // kNone the search ends with kNotInMemory where no page is given. The order counts. From kNone
-  // on, no page comes from the cache. From kRowsInPlace on, no page with rows does of which a few
-  // lines are wanted.
+  // on, no page comes from the cache. From kRowsInPlace on, no page with rows does if a few lines
+  // of it are wanted.
   enum class Mode : std::uint8_t {
     kRead,         // a page that is not cached is read
     kPrefetch,     // the device is asked to begin with it, see will_read()
@@ -125,8 +126,8 @@ class ColdPages {
     kAllInPlace,   // kUncached, and of a page that is wanted in part those lines
   };
   void set_mode(Mode mode) { mode_ = mode; }
-  // Returns to kRead, or to kRowsInPlace with LineReads::kInPlace; where there is a page_reader, to
-  // kUncached or kAllInPlace.
+  // Sets kRead, or kRowsInPlace with LineReads::kInPlace; where there is a page_reader, kUncached
+  // or kAllInPlace.
   void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }

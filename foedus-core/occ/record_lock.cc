@@ -1,7 +1,7 @@
 // Waiting for the lock of a record or a page, and releasing it while other threads wait.
 //
 // No wake is lost. A waiter behind another one parks at its own `turn`. It says so by an exchange,
-// and the one in front raises `turn` by an exchange. So that one finds a waiter to wake, or the
+// and the one in front raises `turn` by an exchange. Hence that one finds a waiter to wake, or the
 // waiter finds that it is the first. The first parks at the word of the lock, after it has set
 // `reserved` while the lock was held. So unlock(), which exchanges the word, finds the bit. The
 // system compares the word and puts the thread to sleep in one step, so that no wake falls between

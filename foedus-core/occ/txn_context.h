@@ -399,7 +399,7 @@ class TxnContext {
   WriteSet write_set_;
   PageSet page_set_;
   HeldLocks held_;
-  // Locked by the retry. Between two transactions: if not empty, the pin is lent or was revoked.
+  // For the retry to lock. Not empty between transactions: the pin is lent, or they may be gone.
   base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;
   base::LineVector<char> whole_payload_;  // of read_own()

@@ -46,8 +46,8 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
 namespace {
 
 // Reads the wanted part of a chain. next(id) returns the page of that id, or null; the one before
-// is not looked at any more. Returns false if it gave null, be it for a page that is no part of
-// this payload.
+// is not looked at any more. Returns false if it gave null, also because a page is no part of this
+// payload.
 template <typename Next>
 bool read_chain(std::uint64_t first_page, occ::ReadRange* range, Next&& next) {
   const OverflowPage* page = next(first_page, 0);

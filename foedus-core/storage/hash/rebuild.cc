@@ -110,7 +110,7 @@ bool Replacement::lock_members(HashBinPage* bin) {
 
 // Returns whether the record was erased or never committed, in an epoch in which no open
 // transaction began. So it is no insert that may still be committed: its TID began in the epoch of
-// its call. And no open transaction has read it.
+// its call. And no open transaction has read it as present.
 bool Replacement::is_dead(const Member& member) const {
   const page::Tid tid = member.record->load_tid();
   if (!tid.is_deleted() || !member.locked || ctx_.write_set().contains(member.record)) return false;

@@ -78,7 +78,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
   return true;
 }
 
-// Locks the interior pages (H14). Under its lock no session makes a child volatile, and the
+// Locks the interior pages (H14). Under a page's lock no session makes a child volatile, and the
 // pointers to the locked bins stay. So if there are as many children as before, they are the same
 // ones.
 bool Subtree::lock_interiors() {

@@ -24,8 +24,8 @@ namespace foedus::storage::hash {
 
 // Installs the snapshot. `root`: of the new snapshot; null: no record was ever written, nothing is
 // done. kIoError, kCorruption, kOutOfMemory: a snapshot page could not be read; what was installed
-// stays, and the rest can be installed later. REQUIRES: one installation of a storage at a time;
-// the caller is pinned; all pages of the snapshot are durable.
+// stays, the rest is as before and can be installed later. REQUIRES: one installation of a storage
+// at a time; the caller is pinned; all pages of the snapshot are durable.
 Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root);
 
 }  // namespace foedus::storage::hash

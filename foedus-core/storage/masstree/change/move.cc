@@ -1,6 +1,6 @@
 // The common steps of moves of border pages.
 //
-//   M11  Deleted records that no other session has locked stay behind, except those that this
+//   M11  Deleted records that no transaction has locked stay behind, except those that this
 //        transaction writes. The new pages' purged_tid is at least their TIDs (P7).
 #include "foedus-core/storage/masstree/change/move.h"
 

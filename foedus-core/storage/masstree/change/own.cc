@@ -7,8 +7,8 @@
 //        turns out to have moved after it was found. The root of a layer is born when the slot says
 //        that it is one.
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
-//        since the transaction began. Then all entries of moved pages become entries of their twins
-//        and new layers, at birth counts, if they were true to the end. Then the insert moves the
+//        since the transaction began. All entries of moved pages become entries of their twins and
+//        new layers, at birth counts, if they were true to the end. Then the insert moves the
 //        entries of its page. Entries that are not true any more stay, and fail in verify.
 #include "foedus-core/storage/masstree/change/own.h"
 

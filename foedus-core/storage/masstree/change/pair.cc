@@ -48,8 +48,8 @@ void LockedParent::replace_by_one(const TreePage* page) {
   parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
 }
 
-// Stores first the one of two pages that takes over a whole range: the separator may say so of its
-// place.
+// Stores first the page that takes over the whole range of an old one. Once it is in place, the
+// separator may change.
 void LockedParent::replace_by_two(const TreePage* minor, const TreePage* major) {
   const bool major_first = major->low <= right_->low;
   set_child(major_first ? at_ + 1 : at_, major_first ? major : minor);
