@@ -86,8 +86,8 @@ class ReadSet {
 // presence or absence. Commit has to find the same.
 enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
 
-// A record will be written: `log` says how. Several entries of one record are applied in order.
-// One line each.
+// A write to a record: `log` says how. Several entries of one record are applied in order. One line
+// each.
 struct alignas(64) WriteEntry {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -270,7 +270,7 @@ class WriteSet {
   std::span<WriteEntry> entries() { return {entries_.data(), count_}; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
-  // The chain of `record`, or one of kNone.
+  // Returns the chain of `record`, or one of kNone.
   Own find(const page::RecordHeader* record) {
     if (!may_have(record)) [[likely]] return {};
     const std::uint32_t i = known(record, count_);
@@ -422,7 +422,7 @@ class HeldLocks {
   static std::uintptr_t address_of(const page::RecordHeader* record) {
     return reinterpret_cast<std::uintptr_t>(record);
   }
-  // An address from which a lock has moved away stays in the index.
+  // Returns the place of the lock. An address from which a lock has moved away stays in the index.
   std::uint32_t find(const page::RecordHeader* record) const {
     const std::uint32_t i = index_.find(record);
     return i == WriteEntry::kNone || entries_[i].record != record ? WriteEntry::kNone : i;

@@ -48,7 +48,7 @@ class ColdLines {
   }
   // Loads more of it from the whole page. REQUIRES: would_outgrow(wanted), so it is in the page.
   void copy(const page::PageHeader* whole, page::PagePart wanted);
-  // The page, the same address for every one that is opened.
+  // Returns the page, the same address for every one that is opened.
   const page::PageHeader* page() const { return page_->header(); }
   page::SnapshotPageId id() const { return id_; }
   std::uint32_t lines_max() const {

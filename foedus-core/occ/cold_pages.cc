@@ -132,9 +132,10 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status*
   return nullptr;
 }
 
-// Some searches know that a page is above the rows only when they have looked at it. If the cache
-// has the page, its level says so. Else it is read by lines, and the search asks for the whole page
-// then. A search may open a page twice, so its lines are forgotten when the next search opens one.
+// Gives a page in part. Some searches know that a page is above the rows only when they have looked
+// at it. If the cache has the page, its level says so. Otherwise it is read by lines, and the
+// search asks for the whole page then. A search may open a page twice, so its lines are forgotten
+// when the next search opens one.
 const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status* status,
                                                  page::PagePart wanted) {
   if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
@@ -167,7 +168,7 @@ const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id, Status* s
   return page != nullptr ? page : read_page(id, status);
 }
 
-// O14: the page that was read before may be overwritten.
+// Reads the page to the session's memory. O14: the page that was read before may be overwritten.
 const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id, Status* status) {
   *status = page_reader_->read(id, uncached_->header());
   return status->is_ok() ? uncached_->header() : nullptr;
@@ -181,8 +182,8 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   return cache_->find_cached(soc_, id);
 }
 
-// The pin stays as it is until the hint is written: the page that the pointer lies in has gone once
-// it is renewed.
+// Gives a child. The pin stays as it is until the hint is written: the page that the pointer lies
+// in has gone once it is renewed.
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
   if (mode_ >= Mode::kRowsInPlace) [[unlikely]] {

@@ -77,7 +77,7 @@ struct alignas(64) LockWaiter {
   void set_session(std::uint32_t session) {
     mark = lock_bits::kHeld | (std::uint64_t{session} + 1) << lock_bits::kHolderShift;
   }
-  // The session that had the lock when lock_for() gave up; -1: none, a system transaction.
+  // Returns the session that had the lock when lock_for() gave up; -1: none, a system transaction.
   std::int64_t met_session() const {
     return static_cast<std::int64_t>(met >> lock_bits::kHolderShift) - 1;
   }
@@ -86,7 +86,7 @@ static_assert(sizeof(LockWaiter) == 64);
 
 inline constexpr std::uint64_t kWaitForever = ~std::uint64_t{0};
 
-// The slow paths of lock_for() and unlock(), for a lock that other threads want, too.
+// Take the slow paths of lock_for() and unlock(), for a lock that other threads want, too.
 [[gnu::noinline]] bool lock_slowly(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us);
 [[gnu::noinline]] void unlock_slowly(LockWord* word, LockWaiter* waiter);
 

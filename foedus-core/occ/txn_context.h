@@ -182,8 +182,8 @@ class TxnContext {
   // now `after`. The caller then has to remember all of the new page, where its reads are now.
   bool own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
                    const page::DualPageIds& after);
-  // Drops such entries instead, by what they observed, where the new page's own pointers and
-  // versions say all that they did. The transaction has materialized that snapshot page.
+  // Drops entries of a followed pointer, by what they observed, where the new page's own pointers
+  // and versions say all that they did. The transaction has materialized that snapshot page.
   bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed);
   // Counts calls of forget_pointer(): snapshot-resident rows that were read may have own writes.
   std::uint64_t installs() const { return installs_; }
@@ -203,7 +203,7 @@ class TxnContext {
   Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
     return look_at(storage, record, write_set_.find(record), remember);
   }
-  // Does the same for a caller that has write_set().find() of the record in `own`.
+  // Returns whether `record` is there; `own` is what write_set().find() says of it.
   Found look_at(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
                 Remember remember);
 
@@ -324,7 +324,7 @@ class TxnContext {
   };
   Counters& counters() { return counters_; }
 
-  // The TID of this session's last commit: the next one is above it.
+  // Returns the TID of this session's last commit: the next one is above it.
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
@@ -364,7 +364,7 @@ class TxnContext {
   void hold_in_retry(page::RecordHeader* record) {
     base::trying([&] { to_hold_.push_back(record); });
   }
-  // True if an own increment is of a number that lies only in part in `range`.
+  // Returns true if an own increment is of a number that lies only in part in `range`.
   bool cuts_increment(const WriteSet::Own& own, const ReadRange& range);
   template <typename CopyBase>
   Found read_below(StorageControl* storage, page::RecordHeader* record, ReadRange* range,

@@ -115,7 +115,7 @@ struct StorageControl {
     // pages.
     return (state.load_acquire() & kUnapplied) != 0;
   }
-  // REQUIRES: no session uses the storage yet.
+  // Sets the flag. REQUIRES: no session uses the storage yet.
   void set_unapplied() {
     state.fetch_or_release(kUnapplied);  // order: relaxed would do
   }

@@ -33,7 +33,7 @@ struct StorageParameters {
 };
 static_assert(sizeof(StorageParameters) == 16);
 
-// "array", "hash", "masstree", "sequential"; static lifetime.
+// Returns "array", "hash", "masstree" or "sequential"; static lifetime.
 std::string_view name_of(StorageKind kind);
 
 StorageParameters parameters_of(const StorageMeta& meta);

@@ -28,7 +28,7 @@ class InstallWorkers {
   };
 
   virtual ~InstallWorkers() = default;
-  // More than one. The first is the thread that installs.
+  // Returns more than one worker. The first is the thread that installs.
   virtual std::span<const Worker> workers() const = 0;
   // Calls work(i) in the thread of each worker i that could be started, and work(0) in the calling
   // one; returns when all have returned. `work` must not throw.

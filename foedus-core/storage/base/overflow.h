@@ -46,8 +46,8 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
 // Copies the wanted part and sets range->payload_bytes.
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, occ::ReadRange* range);
 
-// Does so for a chain of a snapshot. Returns false if a page of it cannot be read, or is none of
-// it; TxnContext::no_page() says why.
+// Copies the wanted part of a chain of a snapshot. Returns false if a page of it cannot be read, or
+// is none of it; TxnContext::no_page() says why.
 bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         occ::ReadRange* range);
 

@@ -43,11 +43,12 @@ struct BinPlace {
   bool is_unsettled = false;   // it was being dropped or replaced at each of many looks
 };
 
-// The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.
-// REQUIRES: a ColdReads around this and all looks at the bin.
+// Returns the bin of `hash`: a volatile one, not gone when it was looked at; for a reader also a
+// snapshot's. REQUIRES: a ColdReads around this and all looks at the bin.
 [[gnu::noinline]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                          std::uint64_t hash, Intent intent);
-// Begins what a reader of it will wait for: up to the first page that is not cached.
+// Begins the reads for which a reader of the bin will wait, up to the first page that is not
+// cached.
 [[gnu::noinline]] void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                          std::uint64_t hash);
 

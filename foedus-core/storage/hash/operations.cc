@@ -75,7 +75,7 @@ struct Trie {
   static bool has_room(const Lookup& found, std::size_t payload_bytes) {
     return found.slot().room() >= payload_room_of(payload_bytes);
   }
-  // A bin has room for every payload that is no chain.
+  // Moves the record to a place with more room: a bin has room for every payload that is no chain.
   static Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
                           const Lookup& found, std::size_t payload_bytes, bool* again,
                           bool* is_chain) {

@@ -45,7 +45,7 @@ class Dropper {
     page->header.store_version(version.with(page::PageVersion::kDropped));
   }
 
-  // The root as it is while it is marked: grow() replaces it under its lock.
+  // Marks the present root and keeps it for the walk: grow() replaces a root under its lock.
   void push_root() {
     for (;;) {
       const page::DualPageIds ids = control_->root.load();

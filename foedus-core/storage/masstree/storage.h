@@ -48,7 +48,7 @@ inline Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control,
   return control->has_delta() ? with_delta::get_for_update(ctx, control, key, range)
                               : one_tree::get_for_update(ctx, control, key, range);
 }
-// The whole payload.
+// Writes the whole payload.
 inline Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                           std::string_view key, const std::string_view& payload) {
   if (control->has_delta()) [[unlikely]] {

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kMix1 = 0xd6e8feb86659fd93u;
 inline constexpr std::uint64_t kMix2 = 0xa0761d6478bd642fu;
 inline constexpr std::uint64_t kMix3 = 0xe7037ed1a0b428dbu;
 
-// Both halves of the 128-bit product, one over the other.
+// Returns the xor of both halves of the 128-bit product.
 inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;

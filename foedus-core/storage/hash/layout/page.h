@@ -91,8 +91,8 @@ struct HashInteriorPage {
     // order: acquire, pairs with set_owners(): the pointer is there before its digits are.
     return owners[digit].load_acquire();
   }
-  // REQUIRES: the page is not reachable, or the lock of the bin that the digits belonged to is
-  // held.
+  // Sets the owner of `count` digits. REQUIRES: the page is not reachable, or the lock of the bin
+  // that the digits belonged to is held.
   void set_owners(std::uint32_t begin, std::uint32_t count) {
     for (std::uint32_t i = begin; i < begin + count; ++i) {
       owners[i].store_release(static_cast<std::uint8_t>(begin));  // order: see owner_of()

@@ -11,7 +11,7 @@ namespace foedus::storage::hash {
 inline constexpr std::uint64_t kTagMask = (std::uint64_t{1} << HashBinPage::kTagBits) - 1;
 inline constexpr std::uint64_t kEachTag = 0x0001'0001'0001'0001u;
 
-// The high bit of each 16-bit lane of `word` that equals the lane of `tags`; exact.
+// Returns the high bit of each 16-bit lane of `word` that equals the lane of `tags`; exact.
 inline std::uint64_t equal_lanes(std::uint64_t word, std::uint64_t tags) {
   constexpr std::uint64_t kLowBits = 0x7fff * kEachTag;
   const std::uint64_t differs = word ^ tags;

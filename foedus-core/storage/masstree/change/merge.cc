@@ -66,7 +66,7 @@ class Merge {
         left_(page->page()->low < neighbour->low ? page : &other_),
         right_(left_ == page ? &other_ : page) {}
 
-  // REQUIRES: the locks of both pages, and of the page's records.
+  // Merges the pages. REQUIRES: the locks of both pages, and of the page's records.
   bool run(BorderPage* minor, BorderPage* major);
 
  private:

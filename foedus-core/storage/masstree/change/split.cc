@@ -144,8 +144,8 @@ Reorganization::Boundary Reorganization::choose_boundary() {
   return best;
 }
 
-// Chooses a boundary. A record is to grow, perhaps, and no boundary makes room for it. Then this
-// split only makes room, and the record will grow in a page of its own half.
+// Chooses a boundary. If a record is to grow and no boundary makes room for it, this split only
+// makes room. The record will grow in a page of its own half.
 Reorganization::Boundary Reorganization::choose_fitting_boundary() {
   const Boundary boundary = choose_boundary();
   const bool one_slice = from_.live()[0].slice == from_.live()[from_.live_count() - 1].slice;

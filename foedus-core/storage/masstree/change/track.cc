@@ -136,11 +136,11 @@ constexpr unsigned kShiftTries = occ::kTriesLong;
 
 // Looks for the followed pointer (M20). Argument that it is not taken for unchanged by mistake. An
 // install that counts is one whose transaction comes before this one. It was made under the lock of
-// the page that held the pointer then, and before this serialization point, so before the loads
-// below. So were all moves before it. Let the page at which this look arrives be unmoved. Then it
-// held the pointer at the install, or took it over afterwards, installed. Nothing stores the old
-// value into it again. A drop of the new page leaves another snapshot page behind, or the same one
-// if all there is as it was.
+// the page that held the pointer then, and before this transaction's serialization point, so before
+// the loads below. So were all moves before it. Let the page at which this look arrives be unmoved.
+// Then it held the pointer at the install, or took it over afterwards, installed. Nothing stores
+// the old value into it again. A drop of the new page leaves another snapshot page behind, or the
+// same one if all there is as it was.
 //
 // Shifts leave copies behind, but none that could be met. Up to the count that was seen, each place
 // was written after the install or was right at it. For the count is stored last when it grows, and

@@ -115,8 +115,9 @@ bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
   return answer_;
 }
 
-// The answer stays true: the installer alone drops volatile pages, and runs this. A page that a
-// session materializes after this look is a copy of the snapshot's page.
+// Returns whether the snapshot's page has the row. The answer stays true: the installer alone drops
+// volatile pages, and runs this. A page that a session materializes after this look is a copy of
+// the snapshot's page.
 bool Purge::is_in_snapshot(std::string_view key) {
   const Spot spot = find_below(*installation_.pool, {&main_->root, nullptr}, key);
   ColdPointer cold;

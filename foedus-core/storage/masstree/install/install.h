@@ -13,8 +13,8 @@
 //       goes with that record, when erased rows have gone from it by merges: there may be too many
 //       to be locked at once.
 //   M37 A run is exchanged a few pages at a time, so that no session waits for their locks for
-//       long. Pages under one page of the snapshot that are more than that become one volatile page
-//       first.
+//       long. If more pages than that lie under one page of the snapshot, they become one volatile
+//       page first.
 //   M38 A pointer with a volatile page keeps the snapshot page it has. A new one would be of no use
 //       until the volatile page goes, and a split forgets it anyway. Pointers to pages of earlier
 //       snapshots are exchanged as runs are. A page whose fences the new snapshot does not have any
@@ -25,7 +25,7 @@
 //       over (O18). Children are read under their page's lock, and have all its slices. A child
 //       that has moved when its turn comes is looked for at its twins. So all other slices were
 //       looked at. After that moment the pointers of a slice are changed by this installer, to
-//       pages of the new snapshot, or moved along (O16). snapshot, or moved along (O16).
+//       pages of the new snapshot, or moved along (O16).
 
 #include "foedus-core/storage/base/installation.h"
 #include "foedus/status.h"

@@ -291,7 +291,7 @@ struct InteriorPage : TreePage {
     // order: relaxed, a guess that the child's fences check; exact under the lock.
     return groups[index / kGroupSize].separators[index % kGroupSize].load_relaxed();
   }
-  // REQUIRES: the lock, or a page that no other session can reach.
+  // Sets a separator, and its pivot. REQUIRES: the lock, or a page that no other session can reach.
   void set_separator(unsigned index, std::uint64_t slice) {
     // order: relaxed, as above.
     groups[index / kGroupSize].separators[index % kGroupSize].store_relaxed(slice);

@@ -24,10 +24,11 @@
 //   M49 An erasure of a row in the delta erases it in the main tree as well, also if it is not
 //       there. A snapshot that is installed later may have it, of an epoch before the erasure. The
 //       deleted record keeps its page volatile until a snapshot covers the erasure.
-//   M50 A row leaves the delta (purge) when a snapshot covers it, and the search for its key in the
-//       main tree ends at that snapshot's page. A session that makes that page volatile from then
-//       on copies the row, too. Only the installer, which purges, makes it a snapshot page again.
-//       The record is marked deleted under its lock; transactions that saw it conflict.
+//   M50 A row leaves the delta (purge) on two conditions: a snapshot covers it, and the search for
+//       its key in the main tree ends at a pointer to a page of that snapshot. A session that makes
+//       that page volatile from then on copies the row, too. Only the installer, which purges,
+//       makes it a snapshot page again. The record is marked deleted under its lock; transactions
+//       that saw it conflict.
 //   M51 Layers stay in a delta until all its rows have left it, when a new root takes the place of
 //       all pages. So a key that would make a layer is put there only as long as layers are few.
 //   M52 A row of the main tree that one of the delta supersedes is read by no transaction that
@@ -36,7 +37,7 @@
 //   M53 Operations look into a delta no more once it is empty after the end of all transactions
 //       that may have put rows into it. It stays empty. A transaction that looked before saw that
 //       no row is there. One that begins later finds what the main tree says, of a newer TID than
-//       any row that has left (M50, M49). What it commits is of an epoch that the snapshot does not
+//       any row that has left (M50, M49). Its commits are of epochs that the snapshot does not
 //       cover. The delta may be taken up again, as from the beginning.
 
 #include <cstdint>

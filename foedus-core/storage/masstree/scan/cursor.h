@@ -13,9 +13,9 @@
 //        So a scan that stops early has read few rows in vain. They lie in one page, and each is
 //        read and remembered as if it had been asked for. If the transaction has written since, the
 //        remaining ones are forgotten, and read again in their places. So are deleted records that
-//        were passed over after the last row handed out. Only its own writes can change them in its
-//        eyes. A slot that needs more than a copy (a layer, a chain, a record that is being written
-//        or has an own write) ends the taking, and is visited.
+//        were passed over after the last row handed out. Only its own writes can make them look
+//        different to it. A slot that needs more than a copy (a layer, a chain, a record that is
+//        being written or has an own write) ends the taking, and is visited.
 
 #include <array>
 #include <cstdint>
@@ -54,7 +54,7 @@ class Cursor {
     return true;
   }
   bool at_end() const { return at_end_; }
-  // Return the current record; valid until next(), open() or close().
+  // Returns the key of the current record; as the payload, valid until next(), open() or close().
   std::string_view key() const { return {key_at_, key_bytes_}; }
   std::string_view payload() const { return {payload_at_, payload_bytes_}; }
   void close();

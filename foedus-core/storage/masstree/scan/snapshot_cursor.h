@@ -33,7 +33,7 @@ class SnapshotCursor {
   // read; the scan is over.
   Status next();
   bool at_end() const { return at_end_; }
-  // Return the current record; valid until next(), open() or close().
+  // Returns the key of the current record; as the payload, valid until next(), open() or close().
   std::string_view key() const { return {key_.data(), key_bytes_}; }
   std::string_view payload() const { return payload_; }
   void close();

@@ -32,8 +32,8 @@ class BorderCopy {
 
   // Returns whether the slot and record at `position`, in the direction of the scan, are here.
   bool has(unsigned position) const { return position < taken_; }
-  // Takes them, and some of those that follow: twice as many each time, or all if `all_of_them`.
-  // REQUIRES: !has(position); `from` is the page of take().
+  // Takes that slot and record, and some that follow: twice as many each time, or all if
+  // `all_of_them`. REQUIRES: !has(position); `from` is the page of take().
   void take_records(const BorderPage* from, unsigned position, bool reverse, bool all_of_them) {
     FOEDUS_INVARIANT(taken_ <= position && position < keys_, position, taken_, keys_);
     const unsigned end = all_of_them ? keys_ : std::min(keys_, position + ahead_);

@@ -5,9 +5,9 @@
 //        the pointer, once. All below it never changes, layers and missing keys included. Its
 //        fences show that it is the right page, as those of a volatile child do. Snapshot and
 //        volatile half are two loads: while children are shifted they may be of two pages. So a
-//        pointer is believed after a second look. A pointer that slips through that fails in
-//        verify, by M20. A missing page is believed under the lock of the pointer's page. A page
-//        that is volatile may keep the name of a page that has gone (M38).
+//        pointer is believed after a second look. A mixture that slips through fails in verify, by
+//        M20. That there is no such page is believed only under the lock of the pointer's page. A
+//        page that is volatile may keep the name of a page that has gone (M38).
 //   M20  Children are shifted within their page, and children and layers go along when their page
 //        moves (P5). So a followed pointer is remembered by the page that it was in and a slice.
 //        That is the least one of the child, or that of the layer's record. Verify goes from that
@@ -47,7 +47,7 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 
 // Finds the key for a reader, from the root, without the look at own writes. If spot->at.is_cold,
 // *cold is the pointer that was remembered. *top is then a page below it, of the layer where the
-// search ended: the page that the pointer leads to, or one below.
+// search ended: the border page or one above it.
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                    std::string_view key, Extent extent, Spot* spot,
                                    ColdPointer* cold, ColdTop* top);

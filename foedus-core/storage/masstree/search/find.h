@@ -91,8 +91,8 @@ struct Landing {
 // Returns the border page for `slice`, from a page that contains it. `from` null: a snapshot page.
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
-// Does so in the first layer of a storage. Begins where this transaction was there last, if that
-// page has the slice: rows that belong together lie together.
+// Finds the border page for `slice` in the first layer of a storage. Begins where this transaction
+// was there last, if that page has the slice: rows that belong together lie together.
 void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at);
 
 // Returns the first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted`

@@ -16,10 +16,11 @@ class ScanAhead {
   // Begins another scan, or another layer.
   void reset() { *this = ScanAhead(); }
 
-  // The next border page is that of child `next` of `parent`, a page that the caller may look at;
-  // `count` children are left in the direction of the scan, that one included. Asks the device for
-  // them if the next one is not cached, and goes on until all are. `is_long`: the scan has come
-  // from another page. Many end after a row or two, whatever their range.
+  // Looks ahead of the scan. The next border page is that of child `next` of `parent`, a page that
+  // the caller may look at; `count` children are left in the direction of the scan, that one
+  // included. Asks the device for them if the next one is not cached, and goes on until all are.
+  // `is_long`: the scan has come from another page. Many scans end after a row or two, whatever
+  // their range.
   void look(occ::ColdPages* pages, InteriorPage* parent, unsigned next, unsigned count,
             bool reverse, bool is_long);
 
