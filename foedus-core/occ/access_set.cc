@@ -8,7 +8,7 @@ namespace foedus::occ {
 namespace {
 
 constexpr std::size_t kEntriesMin = 64;  // a vector grows to at least as many
-// Room is looked for anew after so many entries at the latest.
+// Room is looked for anew after this many entries at the latest.
 constexpr std::size_t kRoomMax = 1u << 20;
 constexpr std::uint32_t kScannedMax = 64;  // entries that a look goes through one by one
 

@@ -78,7 +78,7 @@ class ReadSet {
   [[gnu::noinline]] void grow();
 
   base::LineVector<ReadEntry> room_;
-  ReadEntry* next_ = nullptr;      // behind those that are used
+  ReadEntry* next_ = nullptr;      // after those that are used
   ReadEntry* room_end_ = nullptr;  // of room_
 };
 
@@ -334,7 +334,7 @@ class WriteSet {
   base::LineVector<Own> owns_;  // one per record that is indexed; all of its room is constructed
   AddressIndex index_;          // record -> owns_
   std::uint32_t count_ = 0;       // of entries_ that are used
-  std::uint32_t room_ = 0;        // up to so many entries nothing has to grow
+  std::uint32_t room_ = 0;        // up to this many entries nothing grows
   std::uint32_t indexed_ = 0;     // entries before this one are in index_
   std::uint32_t owns_count_ = 0;  // of owns_
   bool has_repeats_ = false;

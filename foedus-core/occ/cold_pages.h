@@ -7,11 +7,11 @@
 //                                     v  |
 //                                    no pin
 //
-//   O14 A page that page() or child() gave may be looked at until the session asks for the next
-//       one, or the ColdReads around it ends, whichever is first. So the session's cache pin (K2)
-//       covers one page, never a transaction: data that is needed for longer is copied, or kept as
-//       an id. Every caller has to expect that any page() renews the pin, or gives it up to wait
-//       for a frame.
+//   O14 A page that page() or child() gave may be looked at for a limited time. That ends when the
+//       session asks for the next page, or with the ColdReads around it, whichever is first. So the
+//       session's cache pin (K2) covers one page, never a transaction: data that is needed for
+//       longer is copied, or kept as an id. Every caller has to expect that any page() renews the
+//       pin, or gives it up to wait for a frame.
 //   O15 While a session has a ColdReads open, it waits for no record lock, no room in the log and
 //       no user. TxnContext::hold() and write() check that. It calls no page() with a page lock
 //       held. So the holder of a cache pin waits at most for a device or for the holder of a page

@@ -94,7 +94,7 @@ void await_turn(LockWaiter* waiter, LockWaiter* front, Deadline* deadline) {
   }
 }
 
-// Makes the waiter behind the first.
+// Makes the next waiter the first.
 void pass_on(LockWaiter* waiter) {
   // order: acquire, pairs with await_turn(): the waiter behind is linked, and this one may end.
   LockWaiter* const behind = waiter_at(waiter->next.exchange_acq_rel(kPassedOn));

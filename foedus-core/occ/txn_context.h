@@ -3,9 +3,9 @@
 // log ring, clock) and the sets that it keeps. Storages fill it in; the commit protocol
 // (txn/commit.cc) reads it.
 //
-//   O4  A serializable transaction remembers every record it looked at, present or deleted, every
-//       page in which it missed a key or scanned, and every pointer that it followed to a snapshot
-//       page.
+//   O4  A serializable transaction remembers every record it looked at, present or deleted. It also
+//       remembers every page in which it missed a key or scanned, and every pointer that it
+//       followed to a snapshot page.
 //   O5  It changes no record before commit. Physical inserts, splits and the like are system
 //       transactions: they change where records are, never what a user sees, and write no log.
 //   O6  A conflict dooms it: every later call returns the same.

@@ -41,7 +41,7 @@ struct ColdPointer {
   std::uint32_t owner;  // its place
   std::uint32_t span;   // digits that it owns
 
-  // Returns the bits that the page below spreads behind, or that the bin below has.
+  // Returns the bits after which the page below spreads, or that the bin below has.
   unsigned bits() const {
     if (holder == nullptr) return 0;
     return holder->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));

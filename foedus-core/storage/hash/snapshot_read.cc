@@ -42,7 +42,7 @@ page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
 static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
 
 // Returns the pointer for the hash in an interior page that is there in part, and loads it. *bits:
-// those that the page spreads behind, then those that the page below has. The bytes may be any
+// those after which the page spreads, then those that the page below has. The bytes may be any
 // (O20). Bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
 // says why.
 [[gnu::noinline]] page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx,

@@ -99,7 +99,7 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 struct Statistics {
   std::uint64_t interior_pages = 0;
   std::uint64_t bins = 0;
-  std::uint64_t bin_pages = 0;  // with those chained behind the first of a bin
+  std::uint64_t bin_pages = 0;  // with those chained to the first of a bin
   std::uint64_t overflow_pages = 0;
   std::uint64_t records = 0;          // present
   std::uint64_t deleted_records = 0;  // room that the next rebuild or spread frees

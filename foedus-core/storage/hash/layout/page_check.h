@@ -12,7 +12,7 @@ page::BrokenRule broken_rule(const HashInteriorPage& page);
 // Returns the rule that the page breaks. `newest`: the epoch that no record is above.
 page::BrokenRule broken_rule(const HashBinPage& page, Epoch newest);
 
-// Returns whether this is the interior page that spreads by the bits behind the first `bits`.
+// Returns whether this is the interior page that spreads by the bits after the first `bits`.
 inline bool is_interior_of(const page::PageHeader& page, page::StorageId storage, unsigned bits) {
   return page.kind == page::PageKind::kHashInterior && page.storage_id == storage &&
          page.flags == bits;

@@ -44,7 +44,7 @@ struct Exchange {
   std::span<const Child> out;
   std::span<const ColdPage> in;
   SliceRange left;   // of pages that go, before all that comes
-  SliceRange right;  // and behind
+  SliceRange right;  // and after it
 };
 
 // The pages that were made for the remainders; null: there was none.

@@ -182,7 +182,7 @@ struct BorderPage : TreePage {
     base::AtomicWord<std::uint64_t> slots[kKeys];  // +64 -> 128
   };
 
-  base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  the first so many ascend by
+  base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  this many at first ascend by
                                                 //            (slice, class)
   std::uint32_t heap_begin;                     // +4 -> 104  written by the lock's holder
   std::uint64_t zero[3];                        // +24 -> 128

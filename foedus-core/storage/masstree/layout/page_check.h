@@ -1,8 +1,8 @@
 #pragma once
 // Checks of one page of a Master-Tree in a snapshot (P17).
 //
-//   M42  Records of a border page lie in the order of their keys from the end of the page on, none
-//        over another and nothing between them.
+//   M42  Records of a border page lie in the order of their keys from the end of the page on. None
+//        lies over another, and nothing lies between them.
 
 #include "foedus-core/page/page_check.h"
 #include "foedus-core/storage/masstree/layout/page.h"

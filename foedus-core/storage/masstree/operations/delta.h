@@ -24,7 +24,7 @@
 //   M49 An erasure of a row in the delta erases it in the main tree as well, also if it is not
 //       there. A snapshot that is installed later may have it, of an epoch before the erasure. The
 //       deleted record keeps its page volatile until a snapshot covers the erasure.
-//   M50 A row leaves the delta (purge) on two conditions: a snapshot covers it, and the search for
+//   M50 A row leaves the delta (purge) on two conditions. A snapshot covers it, and the search for
 //       its key in the main tree ends at a pointer to a page of that snapshot. A session that makes
 //       that page volatile from then on copies the row, too. Only the installer, which purges,
 //       makes it a snapshot page again. The record is marked deleted under its lock; transactions

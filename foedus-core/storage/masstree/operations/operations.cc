@@ -95,7 +95,7 @@ struct Tree {
     return masstree::make_room(ctx, control, key, spot, payload_bytes, again, is_chain);
   }
 
-  // Merges a page that may be empty now: a session that empties it in the order of its keys comes
+  // Merges a page that may be empty now. A session that empties it in the order of its keys comes
   // to the first or the last key last.
   static void erased(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
     const bool at_end = spot.index == 0 || spot.index + 1 == spot.at.version.keys();

@@ -73,8 +73,8 @@ class Cursor {
     BorderPage* page;            // of a cold one: copy
     page::PageVersion version;   // at which the page was taken
     InteriorPage* parent;        // of the page, for the way to the next one; null: none
-    TreePage* next;              // the page behind it, as far as its parent knows, or null
-    TreePage* ahead[kAheadMax];  // those behind that one, asked for together
+    TreePage* next;              // the page after it, as far as its parent knows, or null
+    TreePage* ahead[kAheadMax];  // those after that one, asked for together
     std::uint8_t ahead_begin;
     std::uint8_t ahead_end;
     TreePage* root;              // of the layer; null: of the storage
@@ -90,7 +90,7 @@ class Cursor {
     ColdTop cold_top;        // at or above it, in this layer
     std::uint32_t cold_run;  // pages taken one after the other below cold_top
     BorderCopy copy;
-    page::SnapshotPageId cold_ahead[kColdAheadMax];  // the pages behind it, below one parent
+    page::SnapshotPageId cold_ahead[kColdAheadMax];  // the pages after it, below one parent
     std::uint64_t cold_ahead_low[kColdAheadMax];     // and their slices
     std::uint64_t cold_ahead_last[kColdAheadMax];
     std::uint8_t cold_ahead_begin;
@@ -119,7 +119,7 @@ class Cursor {
 
   // scan/cursor_rows.cc: M45
   struct TakenRow {
-    std::uint32_t offset;  // of the key in rows_memory_, behind it the payload
+    std::uint32_t offset;  // of the key in rows_memory_; the payload follows it
     std::uint16_t key_bytes;
     std::uint16_t payload_bytes;
   };

@@ -2,9 +2,9 @@
 // A cursor over a Master-Tree as it is in one snapshot. A snapshot never changes: nothing is
 // remembered, no position is sought twice.
 //
-//   M40 From one call to the next the cursor holds ids of pages, positions, and copies of the
-//       border pages that it is in, one for each layer. It holds no address in the page cache. A
-//       row's payload lies in the copy, or in the cursor's own buffer if it was a chain.
+//   M40 From one call to the next the cursor holds ids of pages and positions. It also holds copies
+//       of the border pages that it is in, one for each layer. It holds no address in the page
+//       cache. A row's payload lies in the copy, or in the cursor's own buffer if it was a chain.
 
 #include <cstdint>
 #include <string>

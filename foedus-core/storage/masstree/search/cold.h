@@ -21,7 +21,7 @@
 //        it. These are the pointers of an interior page, or all records, layers and the version of
 //        a border page. The entry of the pointer goes: verify would see the own install there.
 //   M23  A dropped page has no twins. A search that comes to one starts again from the root. A
-//        record that says moved while its page has no foster words is nowhere (M4): a read of it
+//        record that says moved while its page has no foster words is nowhere (M4). A read of it
 //        conflicts, a write finds its key again. Births of copies: Q3.
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
