@@ -69,7 +69,7 @@ struct GleanOrder {
   // it there for the next. Null: the glean takes its own, and gives it back.
   std::vector<numa::SocMemory>* memory = nullptr;
 
-  // Whether pages of the snapshot before, likely to be on the device alone, are read ahead.
+  // True if pages of the previous snapshot, likely to be on the device alone, are read ahead.
   bool reads_ahead = false;
 
   // Called by the calling thread before the first page is written; may wait, and be empty.

@@ -17,8 +17,8 @@ struct alignas(64) BegunSearch {
   std::uint64_t number = 0;  // the storage's own name of the key that is searched for
   page::PageHeader* page = nullptr;
   void* parent = nullptr;  // the storage's own
-  // Not null: the search ends at a pointer, whose volatile half was null and its snapshot half
-  // `cold_top`. `parent` is the pointer; `page` holds it (null: it is a root). The pointer seems to
+  // The snapshot half of the pointer at which the search ends, where that has no volatile half;
+  // else null. `parent` is the pointer then, `page` holds it (null: it is a root), and it seems to
   // lead to `cold_page`.
   page::SnapshotPageId cold_top = {};
   page::SnapshotPageId cold_page = {};

@@ -217,8 +217,8 @@ void ColdPages::send() {
   if (in_flight_ != nullptr) in_flight_->send();
 }
 
-// Waits for a frame, then reads the page. O14: the page given before goes with the pin. O15:
-// nothing that this wait needs waits for this session.
+// Waits for a frame, then reads the page. O14: the page given before goes with the pin. O15: no
+// thread that can free a frame waits for the session.
 const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status* status) {
   const page::PageHeader* page = nullptr;
   std::uint64_t left_us = kWaitUs;

@@ -89,7 +89,7 @@ class TxnContext {
   // Counts the beginnings and ends of the session's transactions: odd while one is open. It tells
   // what another transaction left behind. Flags: of the open transaction.
   std::uint64_t turn() const {
-    return turn_->load_relaxed();  // order: relaxed, written by this session's thread
+    return turn_->load_relaxed();  // order: relaxed, written by the session's thread
   }
   bool is_doomed() const { return doomed_ != ConflictReason::kNone || is_out_of_memory_; }
   Isolation isolation() const { return isolation_; }
@@ -324,7 +324,7 @@ class TxnContext {
   };
   Counters& counters() { return counters_; }
 
-  // Returns the TID of this session's last commit: the next one is above it.
+  // Returns the TID of the session's last commit: the next one is above it.
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
@@ -339,7 +339,7 @@ class TxnContext {
   // commit otherwise.
   void set_last_tid(page::Tid tid) { last_tid_.store_release(tid.word()); }
   // Raises last_tid() to that of `other`, a session of the same database. REQUIRES: the calling
-  // thread has claimed this session, and no transaction is open in it.
+  // thread has claimed the session, and no transaction is open in it.
   void follow_session(const TxnContext& other) {
     // order: acquire, pairs with set_last_tid(): the clock shows this thread that TID's epoch, too,
     // or a later one. So the next commit finds a TID above it.

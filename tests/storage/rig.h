@@ -16,6 +16,7 @@
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit.h"
+#include "tests/storage/parts.h"
 #include "tests/testing/manual_runtime.h"
 
 namespace foedus::testing {

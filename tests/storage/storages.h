@@ -23,6 +23,7 @@
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/txn/commit.h"
+#include "tests/storage/parts.h"
 #include "tests/testing/manual_runtime.h"
 
 namespace foedus::storage {

@@ -386,7 +386,7 @@ TEST_F(CommitStepsTest, a_read_of_what_another_one_is_writing_conflicts_behind_o
 TEST_F(CommitStepsTest, a_write_into_a_record_that_became_too_small_for_it_conflicts) {
   commit_put(0, "k", std::string(20, 'o'));
   begin(0);
-  ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), "k", 10, "part").is_ok());
+  ASSERT_TRUE(storage::write_at(ctx(0), rig_.control(), "k", 10, "part").is_ok());
   commit_put(1, "k", "short");
   expect_conflict(0, ConflictReason::kRecordChanged);
   EXPECT_FALSE(is_locked("k"));
@@ -417,7 +417,7 @@ TEST_F(CommitStepsTest, the_second_of_two_puts_that_fits_no_more_conflicts) {
 TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_longer) {
   commit_put(0, "k", "short");
   begin(0);
-  EXPECT_EQ(masstree::write_at(ctx(0), rig_.control(), "k", 5, "part").code(),
+  EXPECT_EQ(storage::write_at(ctx(0), rig_.control(), "k", 5, "part").code(),
             ErrorCode::kInvalidArgument);
   commit_put(1, "k", "long enough");
   EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);

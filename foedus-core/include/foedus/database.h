@@ -244,7 +244,7 @@ class Session {
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // Begins a transaction of this session.
+  // Begins a transaction, the only one of the session until it ends.
   // kInvalidArgument: the previous transaction has not ended; isolation or durability is not an
   // enumerator; as_of, at_least or newest_existing is set with another isolation than kSnapshot, or
   // two of them are set; or at_least is above the current epoch. kOutOfMemory: also, a retry

@@ -48,7 +48,7 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64
 // Starts to load the lines that a read of `index` will touch. Changes and remembers nothing.
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
 
-// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+// ---- the commit protocol (storage/dispatch.h has the contracts) ---------------------------------
 
 // Returns false: a record that has moved is in a dropped page (A8), and is found by its index.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
@@ -56,8 +56,6 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::Recor
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 // Returns true: the calls have checked the range.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
-// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: the record is
-// locked and marked being-written.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // Never called: no page-version of an array is remembered, because no record comes or goes.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);

@@ -55,43 +55,23 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
 // kNotFound; kInvalidArgument: not all are there.
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRecordType type,
                   std::string_view key, std::uint32_t offset, const std::string_view& part);
-inline Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                       std::uint32_t offset, const std::string_view& part) {
-  return write_part(ctx, control, log::LogRecordType::kWriteAt, key, offset, part);
-}
-// Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
-inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                        std::uint32_t offset, std::int64_t delta) {
-  const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
-  return write_part(ctx, control, log::LogRecordType::kIncrement, key, offset, part);
-}
 // Erases the record. kNotFound if the key is not there.
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 
 // Starts to load the lines that a lookup of `key` will touch. Changes and remembers nothing.
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 
-// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+// ---- the commit protocol (storage/dispatch.h has the contracts) ---------------------------------
 
-// Finds a moved record: it is in the same bin or a successor of it. Takes no locks and no
-// transaction. False: it was deleted, and left behind when its bin was rebuilt; *to is the record,
-// because a transaction that has read it keeps the key from being inserted and purged again. Or its
-// bin was dropped: *to is null.
+// A moved record is in the same bin or a successor of it. One that was deleted, and left behind
+// when its bin was rebuilt, is what *to is: a transaction that has read it keeps the key from being
+// inserted and purged again. Null if its bin was dropped.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
-// Finds the record of this write from the root by the full key in its log record, or makes one.
-// Gives it room for the payload. All entries of the record name the new record and place
-// afterwards. REQUIRES: the transaction holds no record lock of its lock phase.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Returns whether apply() is possible: the payload has room, the offset is inside. False: the
-// record is not as the call that wrote it found it. REQUIRES: the record is locked by the caller
-// and has not moved.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
-// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
-// record is locked and marked being-written; called for each entry of a record, in order.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// Verifies a page-version: returns true if no key was added to what the entry saw, also not through
-// the successors of its bin.
+// No key may have been added in the successors of the bin either.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 // ---- for tests and statistics -------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #pragma once
-// What operations.h asks of a kind of keyed storage: where a key is, and how a page makes room.
+// Requirements of operations.h on a kind of keyed storage: finding a key, making room in a page.
 //
 //   Q5  What an insert makes, a record or the first page of a layer, may be found before the page's
 //       version counts it. The inserter holds its lock from before it can be found until it is

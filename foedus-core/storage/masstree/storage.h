@@ -64,16 +64,6 @@ inline Status write_part(occ::TxnContext& ctx, occ::StorageControl* control,
   return control->has_delta() ? with_delta::write_part(ctx, control, type, key, offset, part)
                               : one_tree::write_part(ctx, control, type, key, offset, part);
 }
-inline Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                       std::uint32_t offset, const std::string_view& part) {
-  return write_part(ctx, control, log::LogRecordType::kWriteAt, key, offset, part);
-}
-// Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
-inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                        std::uint32_t offset, std::int64_t delta) {
-  const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
-  return write_part(ctx, control, log::LogRecordType::kIncrement, key, offset, part);
-}
 // Erases the record. kNotFound if the key is not there.
 inline Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   return control->has_delta() ? with_delta::erase(ctx, control, key)

@@ -1,5 +1,5 @@
 #pragma once
-// What a session does once records are marked where they were (birth.h, Q1 to Q3).
+// Births and announcements, once records are marked where they were (birth.h, Q1 to Q3).
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/txn_context.h"

@@ -56,10 +56,10 @@ class Birth {
   constexpr Epoch epoch() const { return Epoch(word_ >> kSessionBits); }
   constexpr std::uint32_t session() const { return word_ & kSeveral; }
 
-  // Whether records may have come since a transaction began in `begin`.
+  // Returns whether records may have come since a transaction began in `begin`.
   constexpr bool is_since(Epoch begin) const { return epoch() >= begin; }
-  // Whether they may have come without the doing of a transaction that began in `begin` in
-  // `session`.
+  // Returns whether they may have come without the doing of a transaction that began in `begin`
+  // in `session`.
   constexpr bool concerns(Epoch begin, std::uint32_t session) const {
     return is_since(begin) && this->session() != session;
   }

@@ -35,7 +35,7 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 
 // The scan is sequential_cursor.h.
 
-// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+// ---- the commit protocol (storage/dispatch.h has the contracts) ---------------------------------
 
 // The next two are never called: records of sequential storages do not move.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
@@ -43,10 +43,9 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::Recor
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 // Returns true: room was reserved at the call.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
-// Notes the SOC in the page, and leaves payload and TID alone (S3). REQUIRES: the record is locked
-// and marked being-written.
+// Notes the SOC in the page; the payload has been there since the call (S3).
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// Verifies a page-version: returns whether nothing was appended to what the entry saw.
+// Nothing may have been appended to what the entry saw.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 }  // namespace foedus::storage::sequential

@@ -1,4 +1,4 @@
-// What every storage with keys promises to transactions (storage/keyed/operations.h).
+// Promises of every storage with keys to transactions (storage/keyed/operations.h).
 #include <map>
 
 #include "foedus-core/base/clock.h"

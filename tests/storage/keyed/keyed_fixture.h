@@ -63,18 +63,11 @@ class KeyedTest : public ::testing::TestWithParam<StorageKind> {
   }
   Status write_at(std::uint32_t session, std::string_view key, std::uint32_t offset,
                   std::string_view part) {
-    return visit_keyed(GetParam(), [&](auto kind) {
-      return kind.write_part(all_.ctx(session), control_, log::LogRecordType::kWriteAt, key, offset,
-                             part);
-    });
+    return storage::write_at(all_.ctx(session), control_, key, offset, part);
   }
   Status increment(std::uint32_t session, std::string_view key, std::uint32_t offset,
                    std::int64_t delta) {
-    const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
-    return visit_keyed(GetParam(), [&](auto kind) {
-      return kind.write_part(all_.ctx(session), control_, log::LogRecordType::kIncrement, key,
-                             offset, part);
-    });
+    return storage::increment(all_.ctx(session), control_, key, offset, delta);
   }
   Status erase(std::uint32_t session, std::string_view key) {
     return visit_keyed(GetParam(),

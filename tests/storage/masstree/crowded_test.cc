@@ -72,7 +72,7 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
   for (const bool again : {false, true}) {
     begin(0);
     insert(0, zeros(1), kLarge);
-    ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), zeros(1), 1000, "own").is_ok());
+    ASSERT_TRUE(storage::write_at(ctx(0), rig_.control(), zeros(1), 1000, "own").is_ok());
     if (again) break;
     begin(1);
     put(1, zeros(kLongest), "behind");

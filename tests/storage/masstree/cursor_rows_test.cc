@@ -50,7 +50,7 @@ TEST_F(CursorRows, own_writes_ahead_are_seen_wherever_the_cursor_is) {
       ASSERT_EQ(cursor_.key(), ahead(0));
       put(0, ahead(1), "new");
       erase(0, ahead(2));
-      ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), ahead(3), 0, "N").is_ok());
+      ASSERT_TRUE(storage::write_at(ctx(0), rig_.control(), ahead(3), 0, "N").is_ok());
       insert(0, ahead(4) + "a", "own");
       const std::vector<std::string> seen = rest();
       std::vector<std::string> expected = {ahead(1) + "\1new", ahead(3) + "\1Nld"};

@@ -122,9 +122,9 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
       case DeltaStep::kUpdate:
         return put(session, step.key, step.payload, WriteMode::kUpdate);
       case DeltaStep::kWriteAt:
-        return masstree::write_at(txn, control(), step.key, step.offset, step.payload);
+        return storage::write_at(txn, control(), step.key, step.offset, step.payload);
       case DeltaStep::kIncrement:
-        return masstree::increment(txn, control(), step.key, step.offset, step.added);
+        return storage::increment(txn, control(), step.key, step.offset, step.added);
       case DeltaStep::kErase:
         return erase(session, step.key);
       default:

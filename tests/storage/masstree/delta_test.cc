@@ -109,8 +109,8 @@ TEST_F(DeltaTest, parts_and_numbers_are_changed_where_the_row_is) {
     begin(0);
     EXPECT_TRUE(add(0, key, 2).is_ok());
     EXPECT_EQ(get(0, key), number(42) + "tail");
-    EXPECT_TRUE(masstree::write_at(ctx(0), control(), key, 8, "TA").is_ok());
-    EXPECT_EQ(masstree::write_at(ctx(0), control(), key, 8, "too long").code(),
+    EXPECT_TRUE(storage::write_at(ctx(0), control(), key, 8, "TA").is_ok());
+    EXPECT_EQ(storage::write_at(ctx(0), control(), key, 8, "too long").code(),
               ErrorCode::kInvalidArgument);
     EXPECT_EQ(get(0, key), number(42) + "TAil");
     expect_commit(0);
@@ -277,7 +277,7 @@ TEST_F(DeltaTest, chains_are_put_over_rows_and_give_way_to_rows) {
   check_rows();
   begin(0);
   for (const std::string& key : keys) {
-    ASSERT_TRUE(masstree::write_at(ctx(0), control(), key, 8'000, "part").is_ok());
+    ASSERT_TRUE(storage::write_at(ctx(0), control(), key, 8'000, "part").is_ok());
     rows_[key].replace(8'000, 4, "part");
     ASSERT_EQ(get(0, key), rows_[key]);
   }

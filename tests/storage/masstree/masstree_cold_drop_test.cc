@@ -90,7 +90,7 @@ TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
   begin(0);
   ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
   ASSERT_TRUE(erase(0, deep_key(16)).is_ok());
-  ASSERT_TRUE(masstree::write_at(ctx(0), all_.control(), deep_key(17), 2, "part").is_ok());
+  ASSERT_TRUE(storage::write_at(ctx(0), all_.control(), deep_key(17), 2, "part").is_ok());
   glean_all();
   ASSERT_EQ(get(0, deep_key(14)), "mine");  // its own, whose page has gone
   ASSERT_EQ(get(0, deep_key(16)), std::nullopt);

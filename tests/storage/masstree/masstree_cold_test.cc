@@ -82,12 +82,12 @@ TEST_F(MasstreeColdTest, EveryOperationOnAColdRecord) {
     EXPECT_TRUE(put(0, key(2), "two", WriteMode::kUpdate).is_ok());
     EXPECT_TRUE(put(0, key(5001), "new", WriteMode::kInsert).is_ok());
     EXPECT_TRUE(put(0, key(3), std::string(700, 'l')).is_ok());
-    EXPECT_TRUE(masstree::write_at(txn, all_.control(), key(4), 3, "part").is_ok());
-    EXPECT_EQ(masstree::write_at(txn, all_.control(), key(4), 90, "p").code(),
+    EXPECT_TRUE(storage::write_at(txn, all_.control(), key(4), 3, "part").is_ok());
+    EXPECT_EQ(storage::write_at(txn, all_.control(), key(4), 90, "p").code(),
               ErrorCode::kInvalidArgument);
-    EXPECT_EQ(masstree::write_at(txn, all_.control(), key(5002), 0, "p").code(),
+    EXPECT_EQ(storage::write_at(txn, all_.control(), key(5002), 0, "p").code(),
               ErrorCode::kNotFound);
-    EXPECT_TRUE(masstree::increment(txn, all_.control(), key(5), 8, 1).is_ok());
+    EXPECT_TRUE(storage::increment(txn, all_.control(), key(5), 8, 1).is_ok());
     EXPECT_TRUE(erase(0, key(6)).is_ok());
     EXPECT_EQ(erase(0, key(5003)).code(), ErrorCode::kNotFound);
     occ::ReadRange range;
@@ -127,8 +127,8 @@ TEST_F(MasstreeColdTest, PayloadsInChainsOfASnapshot) {
   for (unsigned i = 100; i < 200; ++i) put_alone(1, key_of(i), std::string(300, 'x'));  // splits
   for (unsigned i = 3; i < 100; ++i) ASSERT_EQ(get_alone(1, key_of(i)), large) << i;
   begin(1);
-  ASSERT_TRUE(masstree::write_at(ctx(1), all_.control(), key_of(3), 9'990, "end").is_ok());
-  ASSERT_TRUE(masstree::increment(ctx(1), all_.control(), key_of(4), 8'000, 1).is_ok());
+  ASSERT_TRUE(storage::write_at(ctx(1), all_.control(), key_of(3), 9'990, "end").is_ok());
+  ASSERT_TRUE(storage::increment(ctx(1), all_.control(), key_of(4), 8'000, 1).is_ok());
   ASSERT_TRUE(put(1, key_of(5), large + large).is_ok());
   ASSERT_TRUE(erase(1, key_of(6)).is_ok());
   expect_commit(1);

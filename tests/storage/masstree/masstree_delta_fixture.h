@@ -59,11 +59,11 @@ class MasstreeDeltaTest : public DeltaTreeTest {
   }
   Status write_part(std::uint32_t session, std::string_view key, std::string_view part,
                     std::uint32_t offset = 0) {
-    return masstree::write_at(ctx(session), control(), key, offset, part);
+    return storage::write_at(ctx(session), control(), key, offset, part);
   }
   Status add(std::uint32_t session, std::string_view key, std::int64_t number,
              std::uint32_t offset = 0) {
-    return masstree::increment(ctx(session), control(), key, offset, number);
+    return storage::increment(ctx(session), control(), key, offset, number);
   }
   WholeRead lock(std::uint32_t session, std::string_view key) {
     return read_whole([&](occ::ReadRange* range) {

@@ -94,7 +94,7 @@ class MasstreeModel : public ::testing::Test {
     } else if (choice < 9) {
       const std::string part(random->below(20) + 1, static_cast<char>(random->below(256)));
       const auto offset = static_cast<std::uint32_t>(random->below(60));
-      const Status status = masstree::write_at(ctx, rig_.control(), key, offset, part);
+      const Status status = storage::write_at(ctx, rig_.control(), key, offset, part);
       const bool fits = present && offset + part.size() <= at->second.size();
       ASSERT_EQ(status.code(), fits      ? ErrorCode::kOk
                                : present ? ErrorCode::kInvalidArgument
@@ -104,7 +104,7 @@ class MasstreeModel : public ::testing::Test {
     } else {
       const auto delta = static_cast<std::int64_t>(random->next());
       const auto offset = static_cast<std::uint32_t>(random->below(20));
-      const Status status = masstree::increment(ctx, rig_.control(), key, offset, delta);
+      const Status status = storage::increment(ctx, rig_.control(), key, offset, delta);
       const bool fits = present && offset + 8 <= at->second.size();
       ASSERT_EQ(status.is_ok(), fits) << status.message();
       if (!fits) return;

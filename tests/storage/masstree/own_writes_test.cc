@@ -84,7 +84,7 @@ class MasstreeOwnPart : public MasstreeTest {
     begin(0);
   }
   void write_own_part(std::string_view key) {
-    const Status status = masstree::write_at(ctx(0), rig_.control(), key, 2, "own");
+    const Status status = storage::write_at(ctx(0), rig_.control(), key, 2, "own");
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
   // Another session moves all records to other pages, and that of kLayered to a next layer.

@@ -92,10 +92,10 @@ class MasstreeStress : public ::testing::Test {
       }
     }
     const auto amount = static_cast<std::int64_t>(random->below(50));
-    FOEDUS_CHECK(masstree::increment(session.ctx(), rig_.control(), from, 0, -amount));
+    FOEDUS_CHECK(storage::increment(session.ctx(), rig_.control(), from, 0, -amount));
     const std::int64_t after = cents[1] + amount;
-    return masstree::write_at(session.ctx(), rig_.control(), to, 0,
-                              {reinterpret_cast<const char*>(&after), 8});
+    return storage::write_at(session.ctx(), rig_.control(), to, 0,
+                             {reinterpret_cast<const char*>(&after), 8});
   }
 
   Status sum_accounts(RigSession& session, std::int64_t* sum) {

@@ -6,12 +6,8 @@
 
 namespace foedus::storage::masstree {
 
-// Returns whether apply() is possible: the payload has room, the offset is inside. False: the
-// record is not as the call that wrote it found it. REQUIRES: the record is locked by the caller
-// and has not moved.
+// storage/dispatch.h has the contracts of these two.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
-// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
-// record is locked and marked being-written.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 
 // Retires the chain of a record that is going to say deleted, if it has one. REQUIRES: the record's

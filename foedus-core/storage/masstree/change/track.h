@@ -8,18 +8,16 @@
 
 namespace foedus::storage::masstree {
 
-// Finds a moved record: through foster twins, replacement pages, and next layers. Takes no locks
-// and no transaction. False: it was deleted, and a split left it behind. *to is then the last
-// record that the key had, which may have been inserted and purged again since; null: that is not
-// known.
+// storage/dispatch.h has the contracts of the first three.
+
+// A moved record is found through foster twins, replacement pages and next layers. One that was
+// deleted, and left behind by a split: *to is the last record that the key had, which may have been
+// inserted and purged again since.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
-
-// Verifies a page-version. Returns true if no key was added to what the entry saw, also not through
-// foster twins and layers that came to be since.
+// No key may have been added in foster twins, nor in layers that came to be since.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
-
-// Verifies a pointer that was followed to a snapshot page: by M20, wherever it is now.
+// Finds the pointer wherever it is now (M20).
 occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry);
 
 // Returns true if no key was added to `page` since it had these counts (change/track.cc).

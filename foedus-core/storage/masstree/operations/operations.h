@@ -50,9 +50,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRe
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace with_delta
 
-// Finds the record of this write from the root by the full key in its log record, or makes one.
-// Gives it room for the payload. The entry names the new record and place afterwards. REQUIRES: the
-// transaction holds no record lock of its lock phase.
+// storage/dispatch.h has the contract.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 
 }  // namespace foedus::storage::masstree
