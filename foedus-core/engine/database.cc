@@ -280,7 +280,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       if (is_room) continue;
     }
     if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
-    if (session->context().has_lock_timed_out()) return status;
+    if (session->context().locks().has_timed_out()) return status;
     session->back_off(tries);
   }
 }

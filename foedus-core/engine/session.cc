@@ -175,7 +175,7 @@ Result<Ticket> EngineSession::commit() {
 
 Result<Ticket> EngineSession::commit_open() {
   // Reads go on after the log has failed. A commit that could never become durable is refused.
-  const bool writes = !context_.write_set().is_empty();
+  const bool writes = !context_.sets().writes().is_empty();
   if (writes && engine_->log_has_failed()) [[unlikely]] {
     txn::rollback(&context_);
     return engine_->log_failure();

@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/kinds.h"
 #include "foedus/options.h"
 

@@ -38,8 +38,8 @@ void TouchCount::look_at(occ::TxnContext* txn) {
   left_ = kInterval;
   const numa::SocRange here = engine_->topology().socs_of(engine_->runtime().processor());
   PagesOf pages(txn->pool(), here.contains(txn->soc()) ? txn->soc() : here.begin);  // E47
-  for (const occ::ReadEntry& read : txn->reads()) pages.add(read.record);
-  for (const occ::WriteEntry& write : txn->write_set().entries()) pages.add(write.record);
+  for (const occ::ReadEntry& read : txn->sets().reads()) pages.add(read.record);
+  for (const occ::WriteEntry& write : txn->sets().writes().entries()) pages.add(write.record);
   // order: relaxed, one writer, and statistics only.
   local_.store_relaxed(local_.load_relaxed() + pages.local);
   remote_.store_relaxed(remote_.load_relaxed() + pages.remote);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/array/array_calls.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
@@ -174,7 +175,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     const bool is_ready = call.is_ready_to_read();
     const bool is_of_snapshot = call.is_of_snapshot();
     const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
-    const bool has_written = !call.context().write_set().is_empty();
+    const bool has_written = !call.context().sets().writes().is_empty();
     const array::ArrayShape shape = array::shape_of(call.control()->meta.payload_bytes);
     constexpr std::size_t kAhead = engine::kPrefetchDistance;
     page::RecordHeader* begun[kAhead];

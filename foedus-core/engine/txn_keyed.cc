@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/kinds.h"
 #include "foedus/txn.h"
 

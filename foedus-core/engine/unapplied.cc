@@ -82,7 +82,7 @@ Status Unapplied::make_parts(const SortedTail& tail) {
   FOEDUS_TRY(looker_, engine_->make_applier(kSessions));
   for (std::uint32_t i = 0; i < kSessions; ++i) {
     FOEDUS_TRY(appliers_[i].session, engine_->make_applier(i));
-    appliers_[i].session->context().set_lock_wait_us(kAppliersLockWaitUs);
+    appliers_[i].session->context().locks().set_wait_us(kAppliersLockWaitUs);
   }
   for (std::size_t i = 0; i < tail.storages().size(); ++i) {
     Rows rows;

@@ -52,13 +52,14 @@ ColdPages::ColdPages(const Parts& parts)
   set_default_mode();
 }
 
-const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
-                                        page::PagePart wanted) {
+const page::PageHeader* ColdPages::page(page::SnapshotPageId id, page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status, wanted);
+  if (has_failed()) [[unlikely]]
+    forget_failure();
+  if (mode_ != Mode::kRead) [[unlikely]]
+    return page_by_mode(id, wanted);
   if (snapshot::is_line_page(id)) [[unlikely]] {  // by a pointer that no checksum covers (K21)
-    *status = not_that_page(id);
-    return nullptr;
+    return refuse(id);
   }
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
@@ -66,37 +67,36 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
   const page::PageHeader* const page = cache_->find_cached(soc_, id, wanted);
   if (page != nullptr) [[likely]]
     return page;
-  if (wanted.lines != 0 && reads_lines()) return page_in_part(id, status, wanted);
-  return read_page(id, status);
+  if (wanted.lines != 0 && reads_lines()) return page_in_part(id, wanted);
+  return read_page(id);
 }
 
 bool ColdPages::reads_lines() const {
   return lines_ != nullptr && (!lines_if_full_ || cache_->is_full(soc_));
 }
 
-const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, Status* status,
-                                                page::PagePart wanted) {
+const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, page::PagePart wanted) {
   const bool is_read = in_flight_ != nullptr && in_flight_->finish(id);
   const bool is_large = page::count_of(wanted.lines | 1) > lines_->lines_max();
-  if (is_read || is_large || !lines_->are_small_reads(id)) return read_page(id, status);
-  const page::PageHeader* const page = lines_->open(id, wanted.lines, status);
+  if (is_read || is_large || !lines_->are_small_reads(id)) return read_page(id);
+  const page::PageHeader* const page = lines_->open(id, wanted.lines, &failure_);
   read_outgrown();
   return page;
 }
 
 // Loads a large row with all of its page, which the next search finds in the page cache. If that
 // cache has no frame for the page, the row is read by lines all the same.
-bool ColdPages::load_lines(page::PagePart wanted, Status* status) {
+bool ColdPages::load_lines(page::PagePart wanted) {
   if (lines_->would_outgrow(wanted)) {
-    const page::PageHeader* const whole = cache_->find(soc_, lines_->id(), status);
+    const page::PageHeader* const whole = cache_->find(soc_, lines_->id(), &failure_);
     if (whole != nullptr) {
       lines_->copy(whole, wanted);
       return true;
     }
-    if (status->code() != ErrorCode::kOutOfMemory) return false;
-    *status = {};
+    if (failure_.code() != ErrorCode::kOutOfMemory) return false;
+    failure_ = {};
   }
-  const bool is_there = lines_->load(wanted, status);
+  const bool is_there = lines_->load(wanted, &failure_);
   read_outgrown();
   return is_there;
 }
@@ -110,25 +110,24 @@ void ColdPages::read_outgrown() {
   cache_->find(soc_, lines_->id(), &ignored);
 }
 
-const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id) {
   if (in_flight_ != nullptr) in_flight_->finish(id);
-  const page::PageHeader* const page = cache_->find(soc_, id, status);
-  if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) return page;
-  return wait_for_page(id, status);
+  const page::PageHeader* const page = cache_->find(soc_, id, &failure_);
+  if (page != nullptr || failure_.code() != ErrorCode::kOutOfMemory) return page;
+  return wait_for_page(id);
 }
 
-const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status* status,
-                                                page::PagePart wanted) {
+const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, page::PagePart wanted) {
   const bool is_in_place = mode_ == Mode::kRowsInPlace || mode_ == Mode::kAllInPlace;
-  if (is_in_place && wanted.lines != 0) return page_in_place(id, status, wanted);
-  if (mode_ == Mode::kRowsInPlace) return whole_page(id, status);
-  if (mode_ >= Mode::kUncached) return read_uncached(id, status);
+  if (is_in_place && wanted.lines != 0) return page_in_place(id, wanted);
+  if (mode_ == Mode::kRowsInPlace) return whole_page(id);
+  if (mode_ >= Mode::kUncached) return read_uncached(id);
   if (mode_ == Mode::kPrefetch) {
     const page::PageHeader* const page = cached(id);
     if (page != nullptr) return page;
     will_read(id, wanted);
   }
-  *status = kNotInMemory;
+  failure_ = kNotInMemory;
   return nullptr;
 }
 
@@ -136,11 +135,9 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status*
 // at it. If the cache has the page, its level says so. Otherwise it is read by lines, and the
 // search asks for the whole page then. A search may open a page twice, so its lines are forgotten
 // when the next search opens one.
-const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status* status,
-                                                 page::PagePart wanted) {
+const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, page::PagePart wanted) {
   if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
-    *status = not_that_page(id);
-    return nullptr;
+    return refuse(id);
   }
   const bool is_of_cache = mode_ == Mode::kRowsInPlace;
   if (is_of_cache) {
@@ -148,7 +145,7 @@ const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status
     if (whole != nullptr && whole->level != 0) return whole;
   }
   if (!lines_->are_small_reads(id)) {
-    return is_of_cache ? whole_page(id, status) : read_uncached(id, status);
+    return is_of_cache ? whole_page(id) : read_uncached(id);
   }
   if (!is_in_place_) lines_->forget();
   is_in_place_ = true;
@@ -156,22 +153,21 @@ const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status
   clock_->pin_cache(session_);
   const Expected& expected = expected_[id.page() % kExpected];
   const page::LineMask more = expected.id == id ? expected.lines : 0;
-  return lines_->open(id, wanted.lines | more, status);
+  return lines_->open(id, wanted.lines | more, &failure_);
 }
 
-const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id) {
   if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
-    *status = not_that_page(id);
-    return nullptr;
+    return refuse(id);
   }
   const page::PageHeader* const page = cached(id);
-  return page != nullptr ? page : read_page(id, status);
+  return page != nullptr ? page : read_page(id);
 }
 
 // Reads the page to the session's memory. O14: the page that was read before may be overwritten.
-const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id, Status* status) {
-  *status = page_reader_->read(id, uncached_->header());
-  return status->is_ok() ? uncached_->header() : nullptr;
+const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id) {
+  failure_ = page_reader_->read(id, uncached_->header());
+  return failure_.is_ok() ? uncached_->header() : nullptr;
 }
 
 const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
@@ -184,17 +180,23 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 
 // Gives a child. The pin stays as it is until the hint is written: the page that the pointer lies
 // in has gone once it is renewed.
-const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
-                                         page::PagePart wanted) {
+const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, page::PagePart wanted) {
+  if (has_failed()) [[unlikely]]
+    forget_failure();
   if (mode_ >= Mode::kRowsInPlace) [[unlikely]] {
     const bool is_of_cache = mode_ == Mode::kRowsInPlace && wanted.lines == 0;
-    if (!is_of_cache) return page_by_mode(pointer->load().snapshot_page, status, wanted);
+    if (!is_of_cache) return page_by_mode(pointer->load().snapshot_page, wanted);
   }
   FOEDUS_INVARIANT(is_pinned_);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]
     return page;
-  return this->page(pointer->load().snapshot_page, status, wanted);
+  return this->page(pointer->load().snapshot_page, wanted);
+}
+
+std::nullptr_t ColdPages::refuse(page::SnapshotPageId id) {
+  failure_ = not_that_page(id);
+  return nullptr;
 }
 
 bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
@@ -219,7 +221,7 @@ void ColdPages::send() {
 
 // Waits for a frame, then reads the page. O14: the page given before goes with the pin. O15: no
 // thread that can free a frame waits for the session.
-const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id) {
   const page::PageHeader* page = nullptr;
   std::uint64_t left_us = kWaitUs;
   for (unsigned i = 0; i < kWaits; ++i) {
@@ -229,9 +231,9 @@ const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status
     const bool is_due = clock_->wait_cache_reclaimable(cache_->due(soc_, id), &left_us);
     is_pinned_ = true;
     clock_->pin_cache(session_);
-    *status = {};
-    page = cache_->find(soc_, id, status);
-    if (page != nullptr || status->code() != ErrorCode::kOutOfMemory || !is_due) break;
+    failure_ = {};
+    page = cache_->find(soc_, id, &failure_);
+    if (page != nullptr || failure_.code() != ErrorCode::kOutOfMemory || !is_due) break;
   }
   return page;
 }

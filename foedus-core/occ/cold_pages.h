@@ -18,8 +18,10 @@
 //       lock. The latter waits for no frame. Hence the pins that hold a frame back end without a
 //       wait for a frame.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/epoch/epoch_clock.h"
@@ -64,19 +66,30 @@ class ColdPages {
   ColdPages& operator=(const ColdPages&) = delete;
 
   // Gives a page (O14). A page that is not cached may be there in part if wanted.lines says so
-  // (O20). With LineReads::kInPlace each search reads such a page anew. Null: *status says why:
+  // (O20). With LineReads::kInPlace each search reads such a page anew. Null: the failure is
   // kIoError, kCorruption, or kOutOfMemory: there was no frame for five seconds. REQUIRES: a
   // ColdReads is open; O15.
-  const page::PageHeader* page(page::SnapshotPageId id, Status* status, page::PagePart wanted = {});
+  const page::PageHeader* page(page::SnapshotPageId id, page::PagePart wanted = {});
   // Gives the page that `pointer` leads to, as PageCache::find_cached_child() does. REQUIRES:
   // `pointer` lies in the page that was asked for last.
-  const page::PageHeader* child(page::DualPagePointer* pointer, Status* status,
-                                page::PagePart wanted);
-  // Loads more of the page that was given last, if it is there in part. False: *status says why.
-  bool load(const page::PageHeader* page, page::PagePart wanted, Status* status) {
-    if (!is_in_part(page)) [[likely]] return true;
-    return load_lines(wanted, status);
+  const page::PageHeader* child(page::DualPagePointer* pointer, page::PagePart wanted = {});
+  // Loads more of the page that was given last, if `page`, any address in a page, is of it, and it
+  // is there in part. False: there is a failure.
+  bool load(const void* page, page::PagePart wanted) {
+    if (!is_in_part(page::PageHeader::of(page))) [[likely]]
+      return true;
+    return load_lines(wanted);
   }
+  // Returns null, with the failure that the page which was read is not the one that a pointer to it
+  // is for.
+  [[gnu::cold]] std::nullptr_t refuse(page::SnapshotPageId id);
+
+  // Returns true from a call that failed on, until the failure is taken or forgotten, or a page is
+  // asked for.
+  bool has_failed() const { return !failure_.is_ok(); }
+  Status take_failure() { return std::exchange(failure_, {}); }
+  [[gnu::cold]] void forget_failure() { failure_ = {}; }
+
   // Returns whether pages above the rows, too, are given in part where wanted.lines says so.
   bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
   // Returns whether parts of that page are missing until load() asks for them.
@@ -135,23 +148,22 @@ class ColdPages {
 
  private:
   friend class ColdReads;
-  [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
-  const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
+  [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id);
+  const page::PageHeader* wait_for_page(page::SnapshotPageId id);
   // Does page() in the modes other than kRead. Cold, so that page() is laid out for kRead; the
   // functions that it calls are not.
-  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
+  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id,
                                                      page::PagePart wanted);
-  [[gnu::noinline]] const page::PageHeader* page_in_place(page::SnapshotPageId id, Status* status,
+  [[gnu::noinline]] const page::PageHeader* page_in_place(page::SnapshotPageId id,
                                                           page::PagePart wanted);
   // Does page() through the cache for a page that is wanted whole.
-  [[gnu::noinline]] const page::PageHeader* whole_page(page::SnapshotPageId id, Status* status);
+  [[gnu::noinline]] const page::PageHeader* whole_page(page::SnapshotPageId id);
   // Returns whether pages that are not cached are read by lines now.
   bool reads_lines() const;
-  const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
-                                       page::PagePart wanted);
-  bool load_lines(page::PagePart wanted, Status* status);
+  const page::PageHeader* page_in_part(page::SnapshotPageId id, page::PagePart wanted);
+  bool load_lines(page::PagePart wanted);
   void read_outgrown();
-  const page::PageHeader* read_uncached(page::SnapshotPageId id, Status* status);
+  const page::PageHeader* read_uncached(page::SnapshotPageId id);
 
   // Constant after construction.
   snapshot::PageCache* const cache_;
@@ -167,6 +179,7 @@ class ColdPages {
   bool is_pinned_ = false;
   bool is_in_place_ = false;  // the search at hand has read lines in place; then is_pinned_, too
   Mode mode_ = Mode::kRead;
+  Status failure_;  // of the last call that failed
   static constexpr std::uint32_t kGuesses = 64;
   std::uint8_t keys_guesses_[kGuesses] = {};
   static constexpr std::uint32_t kExpected = 16;

@@ -1,9 +1,13 @@
 #pragma once
-// ReadRange: which part of a record's payload a read wants, and where it goes.
+// What a read wants of a record's payload, and what came of it.
 
 #include <cstdint>
 
 namespace foedus::occ {
+
+// The result of a look at a record. kMoved: it is now in another page or a layer; look again from
+// above.
+enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
 // The part that a read wants of a payload, and the payload's size.
 struct ReadRange {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/base/page_sample.h"

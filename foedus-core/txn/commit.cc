@@ -13,7 +13,7 @@ namespace {
 
 // Gives back what was prepared for writes that will not be applied.
 void release_prepared(occ::TxnContext* txn) {
-  for (occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
     if (entry.overflow == 0) continue;
     storage::release_overflow(*txn, entry.storage, entry.overflow);
     entry.overflow = 0;
@@ -24,9 +24,10 @@ void release_prepared(occ::TxnContext* txn) {
 // Returns the newest epoch of anything that the transaction saw.
 Epoch newest_observed(occ::TxnContext* txn) {
   // A missing key may have been erased and purged in any epoch up to now.
-  if (!txn->page_set().is_empty()) return txn->clock().current();
+  if (!txn->sets().pages().is_empty()) return txn->clock().current();
   Epoch newest;
-  for (const occ::ReadEntry& read : txn->reads()) newest = std::max(newest, read.observed.epoch());
+  for (const occ::ReadEntry& read : txn->sets().reads())
+    newest = std::max(newest, read.observed.epoch());
   return newest;
 }
 
@@ -79,7 +80,7 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
       status = txn->conflict(ConflictReason::kNone, nullptr);
     } else if (txn->isolation() != Isolation::kSerializable) {
       *epoch = Epoch();
-    } else if (txn->write_set().is_empty()) {
+    } else if (txn->sets().writes().is_empty()) {
       status = commit_read_only(txn, epoch);
     } else {
       status = commit_writes(txn, epoch);
@@ -91,7 +92,7 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
     rollback(txn, true);
     return status;
   }
-  txn->release_held();
+  txn->locks().release();
   occ::TxnContext::Counters::count(&txn->counters().commits);
   txn->end();
   return status;
@@ -100,7 +101,7 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
 void rollback(occ::TxnContext* txn, bool will_retry) {
   FOEDUS_INVARIANT(txn->is_open());
   release_prepared(txn);
-  txn->release_held();
+  txn->locks().release();
   occ::TxnContext::Counters::count(&txn->counters().rollbacks);
   if (will_retry) {
     txn->end_for_retry();
@@ -112,10 +113,10 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
 Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
-  const std::size_t reads = txn->reads().size();
+  const std::size_t reads = txn->sets().reads().size();
   Status status = read_premises(txn);
   if (status.is_ok()) status = verify_sets(txn, WriteSetState::kUnlocked);
-  txn->reads().truncate(reads);
+  txn->sets().reads().truncate(reads);
   return status;
 }
 

@@ -11,7 +11,7 @@ namespace foedus::txn {
 
 page::Tid mark_being_written(occ::TxnContext* txn) {
   std::uint64_t newest = 0;
-  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
     // order: relaxed, the fence of enter_commit() comes next; P2: the lock is held.
     const page::Tid tid(entry.record->tid.load_relaxed());
     newest = std::max(newest, tid.word());
@@ -21,7 +21,7 @@ page::Tid mark_being_written(occ::TxnContext* txn) {
 }
 
 void unmark_being_written(occ::TxnContext* txn) {
-  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
     const page::Tid tid(entry.record->tid.load_relaxed());
     // order: release, though nothing was changed: the word is always left with one.
     entry.record->tid.store_release(tid.without(page::Tid::kBeingWritten).word());
@@ -31,7 +31,8 @@ void unmark_being_written(occ::TxnContext* txn) {
 bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::Tid* tid) {
   std::uint64_t newest = std::max(txn->last_tid().word(), overwritten.word());
   newest = std::max(newest, txn->tid_floor().word());
-  for (const occ::ReadEntry& read : txn->reads()) newest = std::max(newest, read.observed.word());
+  for (const occ::ReadEntry& read : txn->sets().reads())
+    newest = std::max(newest, read.observed.word());
   const page::Tid last(newest);
   FOEDUS_INVARIANT(last.epoch() <= epoch, last.epoch().number(), epoch.number());
   if (last.epoch() < epoch) {
@@ -45,7 +46,7 @@ bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::
 
 void apply_writes(occ::TxnContext* txn, page::Tid tid) {
   base::fence_writer();  // order: the being-written flags come before the payload bytes
-  for (occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
     storage::apply(*txn, entry);
     entry.log->tid = tid.word();
   }
@@ -76,9 +77,9 @@ void publish_record(page::RecordHeader* record, occ::LockWaiter* waiter, page::T
 }  // namespace
 
 void publish_records(occ::TxnContext* txn, page::Tid tid) {
-  const auto& sorted = txn->write_set().sorted();
+  const auto& sorted = txn->sets().writes().sorted();
   if (sorted.empty()) {  // each record has one entry
-    for (occ::WriteEntry& entry : txn->write_set().entries()) {
+    for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
       const bool is_deleted = is_deleted_after(entry, is_deleted_now(*entry.record));
       publish_record(entry.record, std::exchange(entry.waiter, nullptr), tid, is_deleted);
     }

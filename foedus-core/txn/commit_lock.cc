@@ -26,15 +26,15 @@ bool has_moved(const page::RecordHeader& record) {
 // it again.
 Status resolve_moved(occ::TxnContext* txn, bool* some) {
   // The loop goes by index: relocate() and move() change the entries, but not their number.
-  for (std::uint32_t i = 0; i < txn->write_set().size(); ++i) {
-    occ::WriteEntry& entry = txn->write_set()[i];
+  for (std::uint32_t i = 0; i < txn->sets().writes().size(); ++i) {
+    occ::WriteEntry& entry = txn->sets().writes()[i];
     if (!has_moved(*entry.record)) continue;
     *some = true;
     page::RecordHeader* const from = entry.record;
     page::RecordHeader* to = nullptr;
     std::uint32_t place = 0;
     if (storage::track_moved(txn->pool(), entry.storage, from, &to, &place)) {
-      txn->write_set().move(from, to, place);
+      txn->sets().writes().move(from, to, place);
     } else {
       FOEDUS_CHECK(storage::relocate(*txn, &entry));
     }
@@ -43,9 +43,9 @@ Status resolve_moved(occ::TxnContext* txn, bool* some) {
 }
 
 bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
-  entry->waiter = txn->waiters().take();
-  if (txn->held().are_below(entry->record)) {
-    if (txn->lock_record(entry->record, entry->waiter)) return true;
+  entry->waiter = txn->locks().waiters().take();
+  if (txn->locks().held().are_below(entry->record)) {
+    if (txn->locks().lock(entry->record, entry->waiter)) return true;
   } else if (occ::try_lock_for(&entry->record->lock, entry->waiter, occ::kTriesLong)) {
     // Waiting could close a circle, because a lock with a higher address is held (get_for_update).
     return true;
@@ -76,12 +76,12 @@ bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
 // Locks each record once and checks it; the first of its entries has the waiter. Sets *moved_again
 // if a record has moved since resolve_moved(). On failure locks stay held.
 Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
-  const auto& sorted = txn->write_set().sorted();
+  const auto& sorted = txn->sets().writes().sorted();
   for (auto at = sorted.begin(); at != sorted.end();) {
     page::RecordHeader* const record = at->record;
     auto end = at + 1;
     while (end != sorted.end() && end->record == record) ++end;
-    if (!txn->holds(record) && !try_lock_one(txn, at->entry)) {
+    if (!txn->locks().holds(record) && !try_lock_one(txn, at->entry)) {
       return txn->conflict(ConflictReason::kRecordLocked, at->entry->storage,
                            at->entry->log->key());
     }
@@ -112,11 +112,11 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
 // that is only tried is not waited for, so this order cannot deadlock (O1). Returns false with
 // nothing locked; resolve_moved() and lock_sorted() then find the reason.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
-  occ::WriteSet& write_set = txn->write_set();
+  occ::WriteSet& write_set = txn->sets().writes();
   write_set.unsort();
-  if (!write_set.has_one_for_each() || !txn->held().is_empty()) return false;
+  if (!write_set.has_one_for_each() || !txn->locks().held().is_empty()) return false;
   for (occ::WriteEntry& entry : write_set.entries()) {
-    entry.waiter = txn->waiters().take();
+    entry.waiter = txn->locks().waiters().take();
     const bool is_locked = occ::try_lock(&entry.record->lock, entry.waiter);
     if (is_locked && accepts_one(txn, entry)) [[likely]] continue;
     if (!is_locked) entry.waiter = nullptr;
@@ -138,7 +138,7 @@ Status lock_write_set(occ::TxnContext* txn) {
       FOEDUS_CHECK(resolve_moved(txn, &have_moved));
       if (have_moved) continue;
       FOEDUS_SYNC_POINT("commit:before_sorted_lock");
-      txn->write_set().sort();
+      txn->sets().writes().sort();
       Status status = lock_sorted(txn, &moved_again);
       if (status.is_ok() && !moved_again) [[likely]] return status;
       unlock_write_set(txn);
@@ -151,7 +151,7 @@ Status lock_write_set(occ::TxnContext* txn) {
 }
 
 void unlock_write_set(occ::TxnContext* txn) {
-  for (occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
     if (entry.waiter == nullptr) continue;
     occ::unlock(&entry.record->lock, entry.waiter);
     entry.waiter = nullptr;

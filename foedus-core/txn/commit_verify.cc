@@ -96,7 +96,7 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
 }
 
 Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) {
-  for (occ::ReadEntry& read : txn->reads()) {
+  for (occ::ReadEntry& read : txn->sets().reads()) {
     // No version that was read is being written or has moved.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
@@ -111,7 +111,7 @@ Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) 
 }
 
 Status verify_pointers(occ::TxnContext* txn) {
-  for (const occ::PointerEntry& entry : txn->pointers()) {
+  for (const occ::PointerEntry& entry : txn->sets().pointers()) {
     const occ::PointerLook look = storage::look_again(txn->pool(), entry);
     if (look == occ::PointerLook::kSame) [[likely]]
       continue;
@@ -123,7 +123,7 @@ Status verify_pointers(occ::TxnContext* txn) {
 }
 
 Status verify_pages(occ::TxnContext* txn) {
-  for (const occ::PageEntry& entry : txn->page_set().entries()) {
+  for (const occ::PageEntry& entry : txn->sets().pages().entries()) {
     const page::PageVersion now = entry.page->load_version();
     if (now == entry.observed) [[likely]]
       continue;  // counts equal, no flag
@@ -139,7 +139,7 @@ Status verify_pages(occ::TxnContext* txn) {
 // (engine/catalog.cc).
 Status verify_storages(occ::TxnContext* txn) {
   const occ::StorageControl* last = nullptr;
-  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
+  for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
     if (entry.storage == last) continue;
     last = entry.storage;
     if (last->is_dropped()) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
@@ -150,7 +150,7 @@ Status verify_storages(occ::TxnContext* txn) {
 }  // namespace
 
 Status read_premises(occ::TxnContext* txn) {
-  occ::WriteSet& set = txn->write_set();
+  occ::WriteSet& set = txn->sets().writes();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     const occ::WriteEntry& entry = set[i];
     // Only the record's oldest write has a premise of its own: later writes rely on that one.
@@ -165,7 +165,7 @@ Status read_premises(occ::TxnContext* txn) {
     }
     if (record == nullptr) record = entry.record;
     constexpr std::uint64_t kNotSeen = page::Tid::kMoved | page::Tid::kBeingWritten;
-    txn->reads().add({record, now.without(kNotSeen), entry.storage});
+    txn->sets().reads().add({record, now.without(kNotSeen), entry.storage});
   }
   return {};
 }

@@ -46,7 +46,7 @@ void SessionWorker::sync_point_hook(const char* place) {
 // R2. Rows of a log's tail are committed in this thread, too, by other sessions: then the
 // transaction has written nothing, or has no TID yet.
 void SessionWorker::note_tid() {
-  occ::WriteSet& writes = engine_session_->context().write_set();
+  occ::WriteSet& writes = engine_session_->context().sets().writes();
   if (writes.is_empty()) return;
   const page::Tid tid(writes.entries().front().log->tid);
   if (tid.word() == 0) return;

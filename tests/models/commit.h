@@ -57,7 +57,7 @@ class Transaction {
     });
     if (!settled) return false;
     require(payload.words[0] == payload.words[1], "no half record is read");
-    context_.reads().add({&record->header, observed, &storage_});
+    context_.sets().reads().add({&record->header, observed, &storage_});
     *value = payload.words[0];
     last_read_ = observed;
     return true;
@@ -70,7 +70,7 @@ class Transaction {
     log->key_bytes = 0;
     occ::WriteEntry entry{&record->header, log, &storage_};
     entry.value = value;
-    context_.write_set().entries().push_back(entry);
+    context_.sets().writes().entries().push_back(entry);
   }
   bool commit(Epoch* epoch) { return txn::commit(&context_, epoch).is_ok(); }
   bool commit() {

@@ -133,7 +133,8 @@ struct Moving : model::Suite<Scenario, 2> {
     model::Record* record = find();
     if (!transaction->read(record, value)) return false;
     if (!transaction->last_read().is_moved()) return true;
-    transaction->context().reads().truncate(transaction->context().reads().size() - 1);
+    transaction->context().sets().reads().truncate(transaction->context().sets().reads().size() -
+                                                   1);
     page::RecordHeader* to = nullptr;
     storage::track_moved(pool, nullptr, &record->header, &to, nullptr);
     return transaction->read(model::Record::of(to), value);

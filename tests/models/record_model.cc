@@ -28,7 +28,7 @@ struct Reading : model::Suite<Reading<kThreads, kWrites>, kThreads> {
     model::Transaction transaction(&clock, 0);
     transaction.write(&record, ordinal);
     occ::TxnContext* const txn = &transaction.context();
-    txn->write_set().sort();
+    txn->sets().writes().sort();
     // The lock is not at issue: there is one writer. The fence is the clock's, but not needed here.
     txn::mark_being_written(txn);
     const page::Tid tid(model::kFirstEpoch, ordinal);

@@ -54,9 +54,8 @@ class ColdPagesTest : public ::testing::Test {
   void read(std::uint32_t begin, std::uint32_t count) {
     for (std::uint32_t i = begin; i < begin + count; ++i) {
       const ColdReads reads(&cold_);
-      Status status;
-      const page::PageHeader* const page = cold_.page(page_of(i), &status);
-      ASSERT_NE(page, nullptr) << i << ": " << status.message();
+      const page::PageHeader* const page = cold_.page(page_of(i));
+      ASSERT_NE(page, nullptr) << i << ": " << cold_.take_failure().message();
       ASSERT_NE(pin_of(kSession), 0u) << i << ": also if it was waited for";
       ASSERT_TRUE(is_page(page, page_of(i)));
     }
@@ -73,15 +72,14 @@ class ColdPagesTest : public ::testing::Test {
 };
 
 TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
-  Status status;
   {
     const ColdReads reads(&cold_);
     EXPECT_EQ(pin_of(kSession), 0u);  // costs nothing until there is a page
-    EXPECT_NE(cold_.page(page_of(1), &status), nullptr);
+    EXPECT_NE(cold_.page(page_of(1)), nullptr);
     EXPECT_EQ(pin_of(kSession), clock_.current().number());
     {
       const ColdReads inner(&cold_);
-      EXPECT_NE(cold_.page(page_of(2), &status), nullptr);
+      EXPECT_NE(cold_.page(page_of(2)), nullptr);
     }
     EXPECT_NE(pin_of(kSession), 0u);
     EXPECT_TRUE(cold_.is_open());
@@ -92,19 +90,18 @@ TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
 
 // The pointer lies in a page that is this session's by its pin, and a hint may be written to it.
 TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
-  Status status;
   page::DualPagePointer pointer;
   pointer.store({page::VolatilePageId(), page_of(1)});
   const ColdReads reads(&cold_);
-  ASSERT_NE(cold_.page(page_of(0), &status), nullptr);
+  ASSERT_NE(cold_.page(page_of(0)), nullptr);
   const std::uint64_t pin = pin_of(kSession);
   runtime_.run_for(2 * kIntervalUs);
-  ASSERT_NE(cold_.child(&pointer, &status, {}), nullptr);  // which is not cached
+  ASSERT_NE(cold_.child(&pointer), nullptr);  // which is not cached
   const std::uint64_t renewed = pin_of(kSession);
   EXPECT_GT(renewed, pin);
   EXPECT_EQ(pointer.hint(), 0u) << "the page that it was in may have gone";
   runtime_.run_for(2 * kIntervalUs);
-  const page::PageHeader* const page = cold_.child(&pointer, &status, {});
+  const page::PageHeader* const page = cold_.child(&pointer);
   ASSERT_NE(page, nullptr);
   EXPECT_TRUE(is_page(page, page_of(1)));
   EXPECT_EQ(pin_of(kSession), renewed);
@@ -112,8 +109,7 @@ TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
 }
 
 TEST_F(ColdPagesTest, APageOutsideOfASearchIsABug) {
-  Status status;
-  EXPECT_DEATH(cold_.page(page_of(1), &status), "open_ != 0");
+  EXPECT_DEATH(cold_.page(page_of(1)), "open_ != 0");
 }
 
 // The clock stands still but for those who wait for it: a transaction of any length, as its pin of
@@ -131,10 +127,9 @@ TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
 // One search, too: each page() gives up the page before.
 TEST_F(ColdPagesTest, OneSearchMayBeLongerThanTheCache) {
   const ColdReads reads(&cold_);
-  Status status;
   for (std::uint32_t i = 0; i < 10 * kFrames; ++i) {
-    const page::PageHeader* const page = cold_.page(page_of(i), &status);
-    ASSERT_NE(page, nullptr) << status.message();
+    const page::PageHeader* const page = cold_.page(page_of(i));
+    ASSERT_NE(page, nullptr) << cold_.take_failure().message();
     ASSERT_TRUE(is_page(page, page_of(i)));
   }
   EXPECT_EQ(waits_with_a_pin, 0u);
@@ -174,14 +169,13 @@ TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
 // Nothing else is to be had: the answer is an error, after five seconds, and no state of it.
 TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
   clock_.pin_cache(7);
-  Status status;
   std::uint32_t i = 0;
   for (bool is_found = true; is_found && i < 1000; i += is_found) {
     const ColdReads reads(&cold_);
     const std::uint64_t begin_us = runtime_.now_us();
-    is_found = cold_.page(page_of(i), &status) != nullptr;
+    is_found = cold_.page(page_of(i)) != nullptr;
     if (is_found) continue;
-    EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+    EXPECT_EQ(cold_.take_failure().code(), ErrorCode::kOutOfMemory);
     EXPECT_GE(runtime_.now_us() - begin_us, 5'000'000u);
     EXPECT_LT(runtime_.now_us() - begin_us, 5'050'000u);
   }
@@ -197,9 +191,8 @@ TEST_F(ColdPagesTest, OtherErrorsAreNotWaitedFor) {
   const std::uint64_t begin_us = runtime_.now_us();
   const ColdReads reads(&cold_);
   for (int i = 0; i < 200; ++i) {
-    Status status;
-    EXPECT_EQ(cold_.page(page_of(1), &status), nullptr);
-    EXPECT_EQ(status.code(), ErrorCode::kIoError);
+    EXPECT_EQ(cold_.page(page_of(1)), nullptr);
+    EXPECT_EQ(cold_.take_failure().code(), ErrorCode::kIoError);
   }
   EXPECT_EQ(runtime_.now_us(), begin_us);
 }

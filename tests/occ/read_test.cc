@@ -9,6 +9,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "tests/storage/storages.h"
@@ -106,7 +107,7 @@ class OverlayTest : public ::testing::Test {
     range.out_bytes = bytes;
     range.offset = offset;
     const Found found =
-        ctx().read_record(&control_, &record_.header, &range, [&](ReadRange* wanted) {
+        read_record(ctx(), &control_, &record_.header, &range, [&](ReadRange* wanted) {
           wanted->payload_bytes = base_bytes_;
           const std::uint32_t count = wanted->wanted_of(base_bytes_);
           if (count != 0) base::racy_read(wanted->out, record_.payload + wanted->offset, count);
@@ -148,7 +149,7 @@ TEST_F(OverlayTest, APutHidesWhatIsBelowAndAnEraseHidesThePut) {
   write(log::LogRecordType::kWriteAt, 0, "zz");
   write(log::LogRecordType::kPut, 0, "short");
   EXPECT_EQ(read(), "short");
-  EXPECT_TRUE(ctx().reads().is_empty());
+  EXPECT_TRUE(ctx().sets().reads().is_empty());
   write(log::LogRecordType::kWriteAt, 4, "T");
   EXPECT_EQ(read(1, 10), "horT");
   write(log::LogRecordType::kErase, 0, "");
@@ -244,7 +245,7 @@ TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
     EXPECT_EQ(storage::read_payload(ctx(), &control_, &record_.header, record_.payload, &range,
                                     load_length),
               one.expected);
-    EXPECT_EQ(ctx().has_page_failure(), one.fails);
+    EXPECT_EQ(ctx().cold_pages().has_failed(), one.fails);
   }
 }
 

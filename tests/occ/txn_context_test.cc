@@ -28,7 +28,7 @@ class TxnContextTest : public ::testing::Test {
   }
   std::vector<const page::RecordHeader*> held() {
     std::vector<const page::RecordHeader*> records;
-    for (const HeldLock& held : ctx().held().entries()) records.push_back(held.record);
+    for (const HeldLock& held : ctx().locks().held().entries()) records.push_back(held.record);
     return records;
   }
 
@@ -60,11 +60,11 @@ TEST_F(TxnContextTest, ATransactionOfASnapshotPinsNothing) {
 
 TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
   ctx().begin({});
-  ctx().not_that_page(page::SnapshotPageId(1));
-  EXPECT_TRUE(ctx().has_page_failure());
+  ctx().cold_pages().refuse(page::SnapshotPageId(1));
+  EXPECT_TRUE(ctx().cold_pages().has_failed());
   txn::rollback(&ctx());
   ctx().begin({});
-  EXPECT_FALSE(ctx().has_page_failure());
+  EXPECT_FALSE(ctx().cold_pages().has_failed());
   EXPECT_EQ(ctx().no_page(control_).code(), ErrorCode::kOutOfMemory);
   txn::rollback(&ctx());
 }
@@ -74,7 +74,7 @@ TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
   alignas(page::kPageBytes) static char pages[2][page::kPageBytes];
   const auto use_often = [&](int i) {
     for (int k = 0; k < 100; ++k) {
-      ctx().note_use(reinterpret_cast<page::RecordHeader*>(pages[i] + 2048));
+      ctx().uses().note(reinterpret_cast<page::RecordHeader*>(pages[i] + 2048));
     }
   };
   const auto take_mark = [&](int i) {
@@ -152,13 +152,13 @@ TEST_F(TxnContextTest, ARetryLocksByAddressWhatWasHeldInAnyOrder) {
 
 TEST_F(TxnContextTest, ARetryLocksWhatWasReadOnceItsReadsLock) {
   ctx().begin({});
-  ctx().remember_read(high_, page::Tid(), control_);
+  ctx().sets().remember_read(high_, page::Tid(), control_);
   retry();
   EXPECT_TRUE(held().empty());
   ctx().set_locks_reads(true);
-  ctx().remember_read(high_, page::Tid(), control_);
-  ctx().remember_read(low_, page::Tid(), control_);
-  ctx().remember_read(high_, page::Tid(), control_);
+  ctx().sets().remember_read(high_, page::Tid(), control_);
+  ctx().sets().remember_read(low_, page::Tid(), control_);
+  ctx().sets().remember_read(high_, page::Tid(), control_);
   retry();
   EXPECT_EQ(held(), (std::vector<const page::RecordHeader*>{low_, high_}));
   txn::rollback(&ctx());
@@ -185,11 +185,11 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
     const Status status = ctx().hold(control_, low_, "key");
     EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked);
     EXPECT_NE(status.message().find(text), std::string::npos) << status.message();
-    EXPECT_TRUE(ctx().has_lock_timed_out());
+    EXPECT_TRUE(ctx().locks().has_timed_out());
     const Status later = ctx().conflict(ConflictReason::kNone, control_, "key");
     EXPECT_NE(later.message().find(text), std::string::npos) << later.message();
   };
-  ctx().set_lock_wait_us(2'000);
+  ctx().locks().set_wait_us(2'000);
   ctx(3).begin({});
   ASSERT_TRUE(hold(3, low_));
   ctx().begin({});
@@ -198,7 +198,7 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
   txn::rollback(&ctx());
   txn::rollback(&ctx(3));
   ctx().begin({});
-  EXPECT_FALSE(ctx().has_lock_timed_out());
+  EXPECT_FALSE(ctx().locks().has_timed_out());
   EXPECT_TRUE(hold(0, low_));
   txn::rollback(&ctx());
 
@@ -214,7 +214,7 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
 // Goal: the retry of a transaction that held locks does not wait for ever either. Method: of two
 // records that it held, another one has the second by then.
 TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
-  ctx().set_lock_wait_us(2'000);
+  ctx().locks().set_wait_us(2'000);
   ctx().begin({});
   ASSERT_TRUE(hold(0, low_));
   ASSERT_TRUE(hold(0, high_));
@@ -239,18 +239,18 @@ TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
   const page::DualPageIds before{page::VolatilePageId(), page::SnapshotPageId(8)};
   const page::DualPageIds after{page::VolatilePageId(9), page::SnapshotPageId(8)};
   ctx().begin({});
-  ctx().remember_pointer(&pointer, nullptr, older, control_);
-  EXPECT_FALSE(ctx().own_install(&pointer, before, after));
-  EXPECT_EQ(ctx().pointers()[0].observed, older);
-  ctx().remember_pointer(&other, nullptr, before, control_);
-  EXPECT_FALSE(ctx().own_install(&pointer, before, after));
-  ctx().remember_pointer(&pointer, nullptr, before, control_);
-  EXPECT_TRUE(ctx().own_install(&pointer, before, after));
-  ASSERT_EQ(ctx().pointers().size(), 3u);
-  EXPECT_EQ(ctx().pointers()[0].observed, older);
-  EXPECT_EQ(ctx().pointers()[1].observed, before);
-  EXPECT_EQ(ctx().pointers()[2].observed, after);
-  ctx().pointers().clear();
+  ctx().sets().remember_pointer(&pointer, nullptr, older, control_);
+  EXPECT_FALSE(ctx().sets().pointers().replace(&pointer, before, after));
+  EXPECT_EQ(ctx().sets().pointers()[0].observed, older);
+  ctx().sets().remember_pointer(&other, nullptr, before, control_);
+  EXPECT_FALSE(ctx().sets().pointers().replace(&pointer, before, after));
+  ctx().sets().remember_pointer(&pointer, nullptr, before, control_);
+  EXPECT_TRUE(ctx().sets().pointers().replace(&pointer, before, after));
+  ASSERT_EQ(ctx().sets().pointers().size(), 3u);
+  EXPECT_EQ(ctx().sets().pointers()[0].observed, older);
+  EXPECT_EQ(ctx().sets().pointers()[1].observed, before);
+  EXPECT_EQ(ctx().sets().pointers()[2].observed, after);
+  ctx().sets().pointers().clear();
   txn::rollback(&ctx());
 }
 
@@ -266,28 +266,29 @@ TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
   write(low_);
   write(middle_);
   const Epoch now = all_.clock().current();
-  const auto first = ctx().begin_settling(id, now);
+  const auto first = ctx().settled_writes().begin(id, now);
   EXPECT_EQ(first.count, 0u);
-  EXPECT_FALSE(ctx().has_settled(id, now.previous()));
-  ctx().end_settling(first);
-  EXPECT_TRUE(ctx().has_settled(id, now.previous()));
-  EXPECT_FALSE(ctx().has_settled(id, now));  // a page of this epoch may come to be still
-  EXPECT_FALSE(ctx().has_settled(page::StorageId{77}, now.previous()));
-  EXPECT_EQ(ctx().begin_settling(id, now).count, 0u);
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now.previous()));
+  ctx().settled_writes().end(first);
+  EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
+  EXPECT_FALSE(
+      ctx().settled_writes().has_all(id, now));  // a page of this epoch may come to be still
+  EXPECT_FALSE(ctx().settled_writes().has_all(page::StorageId{77}, now.previous()));
+  EXPECT_EQ(ctx().settled_writes().begin(id, now).count, 0u);
 
   write(high_);
-  EXPECT_FALSE(ctx().has_settled(id, now.previous()));
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now.previous()));
   all_.pass_epochs();
-  const auto rest = ctx().begin_settling(id, now.previous());
+  const auto rest = ctx().settled_writes().begin(id, now.previous());
   EXPECT_EQ(rest.count, 2u);
-  ctx().end_settling(rest);
-  EXPECT_TRUE(ctx().has_settled(id, now.previous()));
-  EXPECT_FALSE(ctx().has_settled(id, now));  // the first two were looked at before
-  ctx().end_settling(ctx().begin_settling(id, now));
-  EXPECT_TRUE(ctx().has_settled(id, now));
+  ctx().settled_writes().end(rest);
+  EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // the first two were looked at before
+  ctx().settled_writes().end(ctx().settled_writes().begin(id, now));
+  EXPECT_TRUE(ctx().settled_writes().has_all(id, now));
   txn::rollback(&ctx());
   ctx().begin({});
-  EXPECT_FALSE(ctx().has_settled(id, now));
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));
   txn::rollback(&ctx());
 }
 
@@ -297,14 +298,14 @@ TEST_F(TxnContextTest, WhatIsForgottenOfAPointerIsWhatWasObservedOfItsStorage) {
   const page::DualPageIds older{page::VolatilePageId(), page::SnapshotPageId(7)};
   const page::DualPageIds before{page::VolatilePageId(), page::SnapshotPageId(8)};
   ctx().begin({});
-  ctx().remember_pointer(&pointer, nullptr, older, control_);
-  EXPECT_FALSE(ctx().forget_pointer(control_, before));
-  ctx().remember_pointer(&pointer, nullptr, before, control_);
-  EXPECT_FALSE(ctx().forget_pointer(other, before));
-  EXPECT_TRUE(ctx().forget_pointer(control_, before));
-  ASSERT_EQ(ctx().pointers().size(), 1u);
-  EXPECT_EQ(ctx().pointers()[0].observed, older);
-  ctx().pointers().clear();
+  ctx().sets().remember_pointer(&pointer, nullptr, older, control_);
+  EXPECT_FALSE(ctx().sets().forget_pointer(control_, before));
+  ctx().sets().remember_pointer(&pointer, nullptr, before, control_);
+  EXPECT_FALSE(ctx().sets().forget_pointer(other, before));
+  EXPECT_TRUE(ctx().sets().forget_pointer(control_, before));
+  ASSERT_EQ(ctx().sets().pointers().size(), 1u);
+  EXPECT_EQ(ctx().sets().pointers()[0].observed, older);
+  ctx().sets().pointers().clear();
   txn::rollback(&ctx());
 }
 

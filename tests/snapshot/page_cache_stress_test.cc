@@ -141,9 +141,8 @@ void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
       for (std::uint32_t i = 0; i < 4; ++i) cold->will_read(id.plus(i));
       if (random->below(2) == 0) cold->send();
     }
-    Status status;
-    const page::PageHeader* const page = cold->page(id, &status);
-    ASSERT_NE(page, nullptr) << session << ": " << status.message();
+    const page::PageHeader* const page = cold->page(id);
+    ASSERT_NE(page, nullptr) << session << ": " << cold->take_failure().message();
     ASSERT_TRUE(is_page(page, id));
     if (random->below(8) == 0) std::this_thread::yield();
     ASSERT_TRUE(is_page(page, id));

@@ -21,7 +21,7 @@ TEST_F(CommitLocksTest, locks_that_were_tried_are_given_back_before_one_is_waite
     hold(1, held);
     for (const std::string_view key : written) put(0, key, "new");
     expect_conflict(0, ConflictReason::kRecordLocked);
-    EXPECT_TRUE(ctx(0).has_lock_timed_out());
+    EXPECT_TRUE(ctx(0).locks().has_timed_out());
     for (const std::string_view key : written) EXPECT_EQ(is_locked(key), key == held) << key;
     EXPECT_TRUE(commit(1).is_ok());
     EXPECT_FALSE(is_locked(held));
@@ -67,7 +67,7 @@ TEST_F(CommitLocksTest, a_lock_out_of_order_is_only_tried) {
   put(0, "b", "new");
   put(0, "c", "new");
   expect_conflict(0, ConflictReason::kRecordLocked);
-  EXPECT_FALSE(ctx(0).has_lock_timed_out());
+  EXPECT_FALSE(ctx(0).locks().has_timed_out());
   EXPECT_FALSE(is_locked("a"));
   EXPECT_TRUE(is_locked("b"));
   EXPECT_FALSE(is_locked("c"));

@@ -17,7 +17,7 @@ TEST_F(CommitStepsTest, a_record_is_locked_and_marked_from_before_the_epoch_to_b
   const auto step = [&](const char* place, const std::function<void()>& look) {
     begin(0);
     put(0, "k", "new");
-    in_log = ctx(0).write_set()[0].log;
+    in_log = ctx(0).sets().writes()[0].log;
     const AtSyncPoint stop(place, [&] {
       EXPECT_TRUE(is_locked("k")) << place;
       look();
@@ -192,8 +192,8 @@ TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) 
   expect_conflict(0, ConflictReason::kRecordChanged);
   EXPECT_FALSE(is_locked("held"));
   rig_.session(0).begin({.is_retry = true});
-  ASSERT_EQ(ctx(0).held().size(), 1u);
-  EXPECT_EQ(ctx(0).held().entries()[0].record, record_of("held"));
+  ASSERT_EQ(ctx(0).locks().held().size(), 1u);
+  EXPECT_EQ(ctx(0).locks().held().entries()[0].record, record_of("held"));
   rig_.session(0).rollback();
 }
 
@@ -251,8 +251,8 @@ TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
 
   begin(0);
   EXPECT_EQ(get(0, key_of(5)), "not_found");
-  ASSERT_EQ(ctx(0).reads().size(), 1u);
-  const page::RecordHeader* const read = ctx(0).reads()[0].record;
+  ASSERT_EQ(ctx(0).sets().reads().size(), 1u);
+  const page::RecordHeader* const read = ctx(0).sets().reads()[0].record;
   fill(1, 10, 700, 10);
   ASSERT_TRUE(read->load_tid().is_moved());
   ASSERT_FALSE(find(key_of(5)).found());
@@ -303,7 +303,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
   ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
   EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
-  EXPECT_TRUE(ctx(0).reads().is_empty());  // blind writes are blind again
+  EXPECT_TRUE(ctx(0).sets().reads().is_empty());  // blind writes are blind again
   rig_.session(0).rollback();
 
   begin(0);
@@ -330,7 +330,7 @@ TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at
       commit_erase(1, key_of(first + 1));
     }
     fill(1, first + 5, first + 700, 10);
-    ASSERT_TRUE(ctx(0).write_set()[0].record->load_tid().is_moved());
+    ASSERT_TRUE(ctx(0).sets().writes()[0].record->load_tid().is_moved());
     ASSERT_FALSE(find(key_of(first)).found());
     EXPECT_EQ(txn::verify(&ctx(0)).is_ok(), first == 5);
     rig_.session(0).rollback();
@@ -358,7 +358,7 @@ TEST_F(CommitStepsTest, a_key_that_comes_and_goes_in_every_round_is_a_conflict) 
   EXPECT_EQ(get(0, key_of(5)), "old");
   put(0, "written", "x");
   fill(1, 10, 700, 10);
-  ASSERT_TRUE(ctx(0).reads()[1].record->load_tid().is_moved());
+  ASSERT_TRUE(ctx(0).sets().reads()[1].record->load_tid().is_moved());
   const auto come_and_go = [&] {
     commit_put(1, key_of(700));
     commit_erase(1, key_of(700));
@@ -399,7 +399,7 @@ TEST_F(CommitStepsTest, the_second_of_two_puts_that_fits_no_more_conflicts) {
   begin(0);
   put(0, key_of(5), "short");
   put(0, key_of(5), std::string(500, 'l'));
-  ASSERT_EQ(ctx(0).write_set().size(), 2u);
+  ASSERT_EQ(ctx(0).sets().writes().size(), 2u);
   ASSERT_GE(find(key_of(5)).slot.capacity(), 500u);
   fill(1, 10, 700, 10);
   ASSERT_FALSE(find(key_of(5)).found());

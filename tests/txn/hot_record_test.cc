@@ -133,7 +133,7 @@ TEST_P(HotRecordTest, a_lock_that_is_not_given_back_is_told_to_the_writer) {
   must(hold(txn, 0));
   EXPECT_EQ(value_of(0), 0);  // transact() has a session now
   testing::engine_of(*db_).sessions().for_each(
-      [](engine::EngineSession& own) { own.context().set_lock_wait_us(2'000); });
+      [](engine::EngineSession& own) { own.context().locks().set_wait_us(2'000); });
   unsigned tries = 0;
   const auto write = [&](Txn& writer) {
     ++tries;

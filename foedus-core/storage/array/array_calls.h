@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/tid.h"
@@ -71,15 +72,17 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
                                            std::span<std::byte> out,
                                            bool may_have_written = true) {
   if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return false;
-  if (may_have_written && ctx.write_set().contains(record)) [[unlikely]] return false;
+  if (may_have_written && ctx.sets().writes().contains(record)) [[unlikely]]
+    return false;
   const page::Tid tid = record->load_tid();
   if ((tid.word() & page::Tid::kFlags) != 0) [[unlikely]] return false;
   const bool is_whole = occ::copy_unchanged(*record, tid, [&]() __attribute__((always_inline)) {
     if (!out.empty()) base::racy_read(out.data(), payload_of(record) + offset, out.size());
   });
   if (!is_whole) [[unlikely]] return false;
-  if (!ctx.try_remember_read(record, tid, control)) [[unlikely]] return false;
-  ctx.note_use(record);
+  if (!ctx.sets().try_remember_read(record, tid, control)) [[unlikely]]
+    return false;
+  ctx.uses().note(record);
   return true;
 }
 

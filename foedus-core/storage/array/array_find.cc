@@ -4,6 +4,7 @@
 #include <new>
 
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/array/array_page_check.h"
 #include "foedus-core/storage/array/array_pages.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
@@ -38,7 +39,7 @@ class ColdSearch {
         return {};
       } else if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
         FOEDUS_SYNC_POINT("array:cold_read");
-        ctx_.remember_pointer(pointer, holder, ids, control_);
+        ctx_.sets().remember_pointer(pointer, holder, ids, control_);
         const page::PageHeader* const cold =
             find_in_snapshot(ctx_, control_, number_, path_, ids.snapshot_page, level, wanted());
         if (cold == nullptr) return {};
@@ -72,16 +73,16 @@ class ColdSearch {
     const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
     page::PageHeader* const made = make_page(source, level, first);
     if (made == nullptr) return Made::kFailed;
-    const std::size_t reads = ctx_.reads().size();
-    const std::size_t pointers = ctx_.pointers().size();
+    const std::size_t reads = ctx_.sets().reads().size();
+    const std::size_t pointers = ctx_.sets().pointers().size();
     const auto give_back = [&] {
-      ctx_.forget_since(reads, pointers);
+      ctx_.sets().forget_since(reads, pointers);
       release_page(source, made);
     };
     bool is_filled = false;
     try {
       is_filled = ids.snapshot_page.is_null() || copy(ids.snapshot_page, level, first, made);
-      if (is_filled && ctx_.has_followed(pointer, ids)) take_over(made);
+      if (is_filled && ctx_.sets().pointers().has(pointer, ids)) take_over(made);
     } catch (const std::bad_alloc&) {
       give_back();
       throw;
@@ -96,7 +97,7 @@ class ColdSearch {
       give_back();
       return Made::kAgain;
     }
-    ctx_.own_install(pointer, ids, after);
+    ctx_.sets().pointers().replace(pointer, ids, after);
     *page = made;
     return Made::kDone;
   }
@@ -104,10 +105,10 @@ class ColdSearch {
   // Fills `made` with the page of the snapshot. False: no_page() says why.
   bool copy(page::SnapshotPageId from, std::uint32_t level, std::uint64_t first,
             page::PageHeader* made) {
-    const page::PageHeader* const cold = ctx_.cold_page(from);
+    const page::PageHeader* const cold = ctx_.cold_pages().page(from);
     if (cold == nullptr) return false;
     if (!may_be_volatile(*cold, level, first)) {
-      ctx_.not_that_page(from);
+      ctx_.cold_pages().refuse(from);
       return false;
     }
     copy_snapshot_page(cold, made->volatile_id(), ctx_.soc(), made);
@@ -132,14 +133,14 @@ class ColdSearch {
     if (page->level != 0) {
       auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
       for (page::DualPagePointer& pointer : interior->pointers) {
-        ctx_.remember_pointer(&pointer, page, pointer.load(), control_);
+        ctx_.sets().remember_pointer(&pointer, page, pointer.load(), control_);
       }
       return;
     }
     auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
     for (std::uint32_t i = 0; i < shape_.records_per_page; ++i) {
       page::RecordHeader* const record = record_at(border, i, shape_);
-      ctx_.remember_read(record, record->load_tid(), control_);
+      ctx_.sets().remember_read(record, record->load_tid(), control_);
     }
   }
 
@@ -196,13 +197,13 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   const page::PagePart wanted = part_of_record(place, shape);
   const bool is_cached = ctx.cold_pages().prefetch(id, wanted);
   if (!is_cached) ctx.cold_pages().will_read(id, wanted);
-  ctx.begun(control, index) = {.txn = ctx.turn(),
-                               .storage = control,
-                               .number = index,
-                               .page = holder,
-                               .parent = pointer,
-                               .cold_top = ids.snapshot_page,
-                               .cold_page = id};
+  ctx.hints().begun(control, index) = {.txn = ctx.turn(),
+                                       .storage = control,
+                                       .number = index,
+                                       .page = holder,
+                                       .parent = pointer,
+                                       .cold_top = ids.snapshot_page,
+                                       .cold_page = id};
 }
 
 // Reads by the pointer and the id that a prefetch has left. The pointer was reachable in this
@@ -221,7 +222,7 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t first = shape.page_of(begun.number) * shape.records_per_page;
   if (!is_page_of(*page, control->id(), 0, first)) return {};  // locate_cold() reports it
-  ctx.remember_pointer(pointer, begun.page, ids, control);
+  ctx.sets().remember_pointer(pointer, begun.page, ids, control);
   const std::uint64_t place = begun.number - first;
   auto* const border = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(page));
   if (range != nullptr) {
@@ -249,8 +250,8 @@ page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry)
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
   Settled result = Settled::kNone;
   bool is_left = false;
-  occ::WriteSet& set = ctx.write_set();
-  const auto settled = ctx.begin_settling(control->id(), dropped);
+  occ::WriteSet& set = ctx.sets().writes();
+  const auto settled = ctx.settled_writes().begin(control->id(), dropped);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     page::RecordHeader* const from = set[i].record;
     if (set[i].storage != control || !from->load_tid().is_moved()) continue;
@@ -263,20 +264,20 @@ Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dro
     set.move(from, to, 0);
     result = Settled::kSome;
   }
-  if (result == Settled::kNone && !is_left) ctx.end_settling(settled);
+  if (result == Settled::kNone && !is_left) ctx.settled_writes().end(settled);
   return result;
 }
 
 Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
   if (!control->is_dropped()) return ctx.no_page(control);
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
   return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
   page::RecordHeader* const to = look_for(ctx, *entry);
   if (to == nullptr) return no_record(ctx, entry->storage);
-  ctx.write_set().move(entry->record, to, 0);
+  ctx.sets().writes().move(entry->record, to, 0);
   return {};
 }
 

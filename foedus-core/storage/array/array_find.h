@@ -22,6 +22,7 @@
 
 #include <cstdint>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/storage/array/array_page.h"
@@ -44,8 +45,8 @@ struct Place {
                                     std::uint64_t index, Intent intent, occ::ReadRange* range);
 
 // Loads ahead what locate_cold() will need to read this record, if all of it is cached, and leaves
-// the way to it in ctx.begun(). Otherwise asks the device for the first page that is not. REQUIRES:
-// index < records.
+// the way to it in ctx.hints().begun(). Otherwise asks the device for the first page that is not.
+// REQUIRES: index < records.
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
 // Goes on with what prefetch_cold() began. Neither a record nor cold: the pointer has changed
 // since, or the page cannot be read; locate_cold() tells which.

@@ -113,9 +113,8 @@ class Installer {
                        page::SnapshotPageId* children) {
     if (snapshot.is_null()) return {};
     const occ::ColdReads reads(&cold_pages_);
-    Status status;
-    const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
-    if (read == nullptr) return status;
+    const page::PageHeader* const read = cold_pages_.page(snapshot);
+    if (read == nullptr) return cold_pages_.take_failure();
     const page::StorageId storage = installation_.control->id();
     if (!is_page_of(*read, storage, page.level, page.kind_word)) {
       return occ::not_that_page(snapshot);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/array/array_page_check.h"
 
 namespace foedus::storage::array {
@@ -36,11 +37,11 @@ const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::Storag
     const page::PagePart part = level == 0       ? wanted
                                 : is_all_in_part ? part_of_pointer(path.slots[level - 1])
                                                  : page::PagePart{};
-    const page::PageHeader* const page =
-        pointer == nullptr ? ctx.cold_page(id, part) : ctx.cold_child(pointer, part);
+    const page::PageHeader* const page = pointer == nullptr ? ctx.cold_pages().page(id, part)
+                                                            : ctx.cold_pages().child(pointer, part);
     if (page == nullptr) return nullptr;
     if (!is_page_of(*page, control->id(), level, first_index_of(number, level, shape))) {
-      return ctx.not_that_page(id);
+      return ctx.cold_pages().refuse(id);
     }
     if (level == 0) return page;
     auto* const interior =
@@ -58,7 +59,7 @@ void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
   const page::PagePart part = part_of_record(index - number * shape.records_per_page, shape);
   static_cast<void>(find_in_snapshot(ctx, control, number, path, root, path.levels, part));
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
 }
 
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,

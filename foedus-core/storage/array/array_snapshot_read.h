@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"

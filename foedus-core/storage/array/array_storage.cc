@@ -4,6 +4,9 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/storage/array/array_calls.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
@@ -41,7 +44,7 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   for (;;) {
     Place place{find_volatile(ctx.pool(), control, index), false};
     if (place.record == nullptr) [[unlikely]] {
-      const occ::BegunSearch& begun = ctx.begun(control, index);
+      const occ::BegunSearch& begun = ctx.hints().begun(control, index);
       const bool has_begun = intent == Intent::kRead && begun.number == index &&
                              begun.txn == ctx.turn() && begun.storage == control;
       if (has_begun) place = read_begun_cold(ctx, control, begun, range);
@@ -59,9 +62,10 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
 occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
                 occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
-  return ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
-    copy_wanted(record, payload_bytes, wanted);
-  });
+  return occ::read_record(ctx, control, record, range,
+                          [record, payload_bytes](occ::ReadRange* wanted) {
+                            copy_wanted(record, payload_bytes, wanted);
+                          });
 }
 
 // Bounds the searches for a record. A page that is being dropped is found as long as its pointer

@@ -1,4 +1,5 @@
 #include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/occ/read_range.h"
 
 #include <algorithm>
 #include <cstring>
@@ -91,15 +92,15 @@ bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint
   return read_chain(first_page, range,
                     [&](std::uint64_t next, std::uint32_t bytes) -> const OverflowPage* {
                       const page::SnapshotPageId id(next);
-                      if (id.is_null()) return ctx.not_that_page(at);
+                      if (id.is_null()) return ctx.cold_pages().refuse(at);
                       at = id;
-                      const page::PageHeader* const read = ctx.cold_page(id);
+                      const page::PageHeader* const read = ctx.cold_pages().page(id);
                       if (read == nullptr) return nullptr;
                       const auto* const page = reinterpret_cast<const OverflowPage*>(read);
                       const bool is_part = read->kind == page::PageKind::kOverflow &&
                                            read->storage_id == storage &&
                                            (bytes == 0 || page->payload_bytes == bytes);
-                      return is_part ? page : ctx.not_that_page(id);
+                      return is_part ? page : ctx.cold_pages().refuse(id);
                     });
 }
 

@@ -27,6 +27,9 @@
 #include <string>
 #include <string_view>
 
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/overflow_page.h"
 
@@ -111,15 +114,15 @@ occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
   using occ::Found;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     PayloadLook look = PayloadLook::kDone;
-    const Found found = ctx.read_record(storage, record, range, [&](occ::ReadRange* wanted) {
+    const Found found = occ::read_record(ctx, storage, record, range, [&](occ::ReadRange* wanted) {
       if (look == PayloadLook::kNoPage) [[unlikely]]
-        ctx.forget_page_failure();
+        ctx.cold_pages().forget_failure();
       look = load_payload(ctx, storage->id(), *record, body, wanted, load_length);
     });
     if (look == PayloadLook::kDone) [[likely]]
       return found;
     if (found == Found::kAbsent || found == Found::kMoved) {
-      ctx.forget_page_failure();
+      ctx.cold_pages().forget_failure();
       return found;
     }
     if (look == PayloadLook::kNoPage || found == Found::kConflict) return Found::kConflict;

@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/hash/copy.h"
@@ -47,20 +48,6 @@ struct ColdPointer {
     return holder->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
   }
 };
-
-// Forgets that the pointer itself was followed.
-void forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
-                     const page::DualPageIds& before) {
-  base::LineVector<occ::PointerEntry>& entries = ctx.pointers();
-  for (std::size_t i = 0; i < entries.size();) {
-    if (entries[i].pointer != pointer || entries[i].observed != before) {
-      ++i;
-      continue;
-    }
-    entries[i] = entries.back();
-    entries.pop_back();
-  }
-}
 
 class ColdSearch {
  public:
@@ -132,8 +119,8 @@ class ColdSearch {
 
   Step read(const ColdPointer& cold, BinPlace* place) {
     FOEDUS_SYNC_POINT("hash:cold_read");
-    ctx_.remember_pointer(cold.pointer, cold.holder == nullptr ? nullptr : &cold.holder->header,
-                          cold.ids, control_);
+    ctx_.sets().remember_pointer(
+        cold.pointer, cold.holder == nullptr ? nullptr : &cold.holder->header, cold.ids, control_);
     place->is_cold = true;
     const bool is_found =
         find_in_snapshot(ctx_, control_, cold.ids.snapshot_page, cold.bits(), hash_, &place->bin);
@@ -145,11 +132,11 @@ class ColdSearch {
   Step make_volatile(const ColdPointer& cold, page::PageHeader** page) {
     page::PageHeader* const made = cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
     if (made == nullptr) return Step::kFailed;
-    const std::size_t reads = ctx_.reads().size();
-    const std::size_t pointers = ctx_.pointers().size();
-    const bool followed = ctx_.has_followed(cold.pointer, cold.ids);
+    const std::size_t reads = ctx_.sets().reads().size();
+    const std::size_t pointers = ctx_.sets().pointers().size();
+    const bool followed = ctx_.sets().pointers().has(cold.pointer, cold.ids);
     const auto give_back = [&] {
-      ctx_.forget_since(reads, pointers);
+      ctx_.sets().forget_since(reads, pointers);
       release_page(source_, made);
     };
     try {
@@ -164,10 +151,10 @@ class ColdSearch {
       return Step::kAgain;
     }
     if (followed) {
-      forget_followed(ctx_, cold.pointer, cold.ids);
+      ctx_.sets().pointers().remove(cold.pointer, cold.ids);
       // Born with what it has; the version may have grown since.
       const bool is_bin = made->kind == page::PageKind::kHashBin;
-      if (is_bin) ctx_.remember_page(made, page::PageVersion(made->birth_version), control_);
+      if (is_bin) ctx_.sets().remember_page(made, page::PageVersion(made->birth_version), control_);
     }
     *page = made;
     return Step::kDone;
@@ -193,12 +180,12 @@ class ColdSearch {
     page::SnapshotPageId wrong;
     page::PageHeader* const made = copy_cold(
         source_, cold.ids.snapshot_page, &wrong,
-        [this](page::SnapshotPageId id) { return ctx_.cold_page(id); },
+        [this](page::SnapshotPageId id) { return ctx_.cold_pages().page(id); },
         [&](const page::PageHeader& page) {
           return is_interior_of(page, control_->id(), bits) ||
                  is_bin_of(page, control_->id(), bits, hash_);
         });
-    if (!wrong.is_null()) return ctx_.not_that_page(wrong);
+    if (!wrong.is_null()) return ctx_.cold_pages().refuse(wrong);
     return made;
   }
 
@@ -228,7 +215,7 @@ class ColdSearch {
       for (std::uint32_t i = 0; i < HashInteriorPage::kPointers; ++i) {
         if (interior->owner_of(i) != i) continue;
         page::DualPagePointer* const pointer = &interior->pointers[i];
-        ctx_.remember_pointer(pointer, page, pointer->load(), control_);
+        ctx_.sets().remember_pointer(pointer, page, pointer->load(), control_);
       }
       return;
     }
@@ -236,7 +223,7 @@ class ColdSearch {
       const std::uint32_t count = part->load_count();
       for (std::uint32_t i = 0; i < count; ++i) {
         page::RecordHeader* const record = part->record(part->slot(i));
-        ctx_.remember_read(record, record->load_tid(), control_);
+        ctx_.sets().remember_read(record, record->load_tid(), control_);
       }
     }
   }
@@ -256,10 +243,10 @@ BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::
 
 void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash) {
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
-  const std::size_t pointers = ctx.pointers().size();
+  const std::size_t pointers = ctx.sets().pointers().size();
   ColdSearch(ctx, control, hash).prefetch();
-  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
-  ctx.forget_page_failure();
+  ctx.sets().forget_since(ctx.sets().reads().size(), pointers);  // nothing was read
+  ctx.cold_pages().forget_failure();
 }
 
 }  // namespace foedus::storage::hash

@@ -1,6 +1,8 @@
 #include "foedus-core/storage/hash/find.h"
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/hash/insert.h"
 #include "foedus-core/storage/hash/layout/function.h"
@@ -17,7 +19,7 @@ namespace {
 // Returns whether the transaction has to catch up. *birth: that of the bin that was found.
 bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control, const Lookup& found,
                     moves::Birth* birth) {
-  if (ctx.write_set().is_empty() && ctx.page_set().is_empty()) return false;
+  if (ctx.sets().writes().is_empty() && ctx.sets().pages().is_empty()) return false;
   if (found.is_cold) [[unlikely]] {
     *birth = moves::birth_of_copy(*control);
   } else {
@@ -30,8 +32,8 @@ bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control, co
 // Replaces the page-version of a moved bin by those of its successors as they were born. Returns
 // false if the entry is of no moved bin, or was not true any more when the bin moved.
 bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
-  if (i == ctx.page_set().entries().size()) return false;
-  const occ::PageEntry entry = ctx.page_set().entries()[i];
+  if (i == ctx.sets().pages().entries().size()) return false;
+  const occ::PageEntry entry = ctx.sets().pages().entries()[i];
   if (entry.storage != control) return false;
   auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
   const page::PageVersion now = bin->header.load_version();
@@ -46,7 +48,7 @@ bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t
 }  // namespace
 
 void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second) {
-  occ::PageSet& set = ctx.page_set();
+  occ::PageSet& set = ctx.sets().pages();
   occ::StorageControl* const control = set.entries()[i].storage;
   const page::PageVersion birth(first->header.birth_version);
   occ::PageEntry* const known = set.find(&first->header);
@@ -67,7 +69,7 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, Has
 
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control) {
   // Entries that are added on the way are looked at in their turn.
-  for (std::size_t i = 0; i < ctx.page_set().entries().size(); ++i) {
+  for (std::size_t i = 0; i < ctx.sets().pages().entries().size(); ++i) {
     while (follow_page(ctx, control, i)) {
     }
   }
@@ -76,7 +78,7 @@ void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control) {
 Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
   const bool is_there = !control->is_dropped() && !control->root.load().is_null();
   if (is_there) return ctx.no_page(control);
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
   return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 

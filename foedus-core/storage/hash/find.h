@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/hash/bin.h"
 #include "foedus-core/storage/hash/cold.h"

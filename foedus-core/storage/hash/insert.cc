@@ -48,7 +48,7 @@ void follow_purged_reads(occ::TxnContext& ctx, const Lookup& made, std::string_v
   if (!moves::Birth(made.bin->birth.load_relaxed()).is_since(ctx.begin_epoch())) return;
   const Epoch reclaimable = ctx.clock().reclaimable();
   const page::StorageId storage = made.bin->header.storage_id;
-  for (occ::ReadEntry& read : ctx.reads()) {
+  for (occ::ReadEntry& read : ctx.sets().reads()) {
     if (!read.observed.is_deleted() || read.observed.epoch() > reclaimable) continue;
     if (read.storage->id() != storage || !read.record->load_tid().is_moved()) continue;
     if (key_at(read.record) != key) continue;
@@ -85,7 +85,7 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
     FOEDUS_SYNC_POINT("hash:inserted");
     bin->header.store_version(found->version);
   }
-  ctx.page_set().advance_page_version(&bin->header, before, found->version);
+  ctx.sets().pages().advance_page_version(&bin->header, before, found->version);
   follow_purged_reads(ctx, *found, key);
   return Attempt::kDone;
 }
@@ -164,7 +164,7 @@ Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& 
     no_page = page == nullptr && !replaced;
     if (page != nullptr) {
       occ::LockWaiter waiter;
-      const bool held = ctx.holds(found.record);
+      const bool held = ctx.locks().holds(found.record);
       no_lock = !held && !occ::try_lock_for(&found.record->lock, &waiter, occ::kTriesLong);
       if (!no_lock) {
         move_within(ctx, found, page, hash, room);

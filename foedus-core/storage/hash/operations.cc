@@ -1,5 +1,6 @@
 // The operations of storage/keyed/operations.h on a hash storage, and prefetch.
 #include "foedus-core/storage/keyed/operations.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/hash/find.h"
 #include "foedus-core/storage/hash/insert.h"
 #include "foedus-core/storage/hash/layout/function.h"
@@ -48,7 +49,7 @@ struct Trie {
   }
   static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
                                const Lookup& found) {
-    ctx.remember_page(&found.bin->header, found.version, control);
+    ctx.sets().remember_page(&found.bin->header, found.version, control);
   }
   static occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
                          occ::ReadRange* range) {

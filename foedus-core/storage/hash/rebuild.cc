@@ -98,7 +98,7 @@ bool Replacement::lock_members(HashBinPage* bin) {
       if (count_ == kMembersMax) return false;
       Member& member = members_[count_];
       member = {page, record, place};
-      if (!ctx_.holds(record)) {
+      if (!ctx_.locks().holds(record)) {
         if (!occ::try_lock_for(&record->lock, &waiters_[count_], kLockSpins)) return false;
         member.locked = true;
       }
@@ -113,7 +113,8 @@ bool Replacement::lock_members(HashBinPage* bin) {
 // its call. And no open transaction has read it as present.
 bool Replacement::is_dead(const Member& member) const {
   const page::Tid tid = member.record->load_tid();
-  if (!tid.is_deleted() || !member.locked || ctx_.write_set().contains(member.record)) return false;
+  if (!tid.is_deleted() || !member.locked || ctx_.sets().writes().contains(member.record))
+    return false;
   return tid.epoch() <= ctx_.clock().reclaimable();
 }
 
@@ -223,7 +224,7 @@ void Replacement::move_members() {
     const page::Tid tid(member.record->tid.load_relaxed());  // order: relaxed, its lock is held
     // order: release: a reader that sees the mark looks again, and nothing before it is lost.
     member.record->tid.store_release(tid.with(page::Tid::kMoved).word());
-    const bool own = !member.locked || ctx_.write_set().contains(member.record);
+    const bool own = !member.locked || ctx_.sets().writes().contains(member.record);
     if (!own) continue;
     Lookup copy;
     for (HashBinPage* bin : {successors_.first, successors_.second}) {
@@ -239,7 +240,7 @@ void Replacement::move_members() {
 // Replaces this transaction's page-version of the bin, if it is still true, by those of the
 // successors.
 void Replacement::follow_page_version(const HashBinPage* bin) {
-  occ::PageSet& set = ctx_.page_set();
+  occ::PageSet& set = ctx_.sets().pages();
   occ::PageEntry* const entry = set.find(&bin->header);
   if (entry == nullptr || entry->page != &bin->header) return;
   if (entry->observed != bin->header.load_version().counts()) return;
@@ -306,12 +307,12 @@ void Replacement::unlock_from(std::uint32_t begin) {
 
 void follow_record(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                    std::uint32_t place) {
-  if (ctx.write_set().contains(from)) ctx.write_set().move(from, to, place);
-  if (!ctx.holds(from)) return;
-  occ::LockWaiter* const waiter = ctx.waiters().take();
+  if (ctx.sets().writes().contains(from)) ctx.sets().writes().move(from, to, place);
+  if (!ctx.locks().holds(from)) return;
+  occ::LockWaiter* const waiter = ctx.locks().waiters().take();
   const bool locked = occ::try_lock(&to->lock, waiter);
   FOEDUS_INVARIANT(locked, from, to);
-  ctx.held().add(to, waiter);
+  ctx.locks().held().add(to, waiter);
 }
 
 moves::Birth birth_now(occ::TxnContext& ctx, const HashBinPage* bin, const HashBinPage* buddy) {

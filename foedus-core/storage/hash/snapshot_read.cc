@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/page/page_lines.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/hash/layout/function.h"
@@ -50,7 +51,7 @@ static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
                                                          const page::PageHeader* page,
                                                          std::uint64_t hash, unsigned* bits) {
   auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
-  const auto refuse = [&] { return ctx.not_that_page(page::SnapshotPageId(page->page_id)); };
+  const auto refuse = [&] { return ctx.cold_pages().refuse(page::SnapshotPageId(page->page_id)); };
   if (!is_interior_of(*page, control->id(), *bits) || *bits > kHashBits - kDigitBits) {
     return refuse();
   }
@@ -62,7 +63,8 @@ static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
   page::DualPagePointer* const pointer = &interior->pointers[owner];
   const auto offset = static_cast<std::uint32_t>(offsetof(HashInteriorPage, pointers) +
                                                  owner * sizeof(page::DualPagePointer));
-  return ctx.load(page, {.offset = offset, .bytes = sizeof(*pointer)}) ? pointer : nullptr;
+  return ctx.cold_pages().load(page, {.offset = offset, .bytes = sizeof(*pointer)}) ? pointer
+                                                                                    : nullptr;
 }
 
 enum class Searched : std::uint8_t { kFound, kMissing, kFailed };
@@ -73,19 +75,19 @@ Searched search_cold_page(occ::TxnContext& ctx, HashBinPage* page, std::uint64_t
                           std::string_view key, const occ::ReadRange& range, Lookup* found) {
   const std::uint32_t count = page->load_count();
   if (count > HashBinPage::kRecordsMax) {
-    ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+    ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
     return Searched::kFailed;
   }
   const page::PagePart tags{.offset = offsetof(HashBinPage, tags),
                             .bytes = count * HashBinPage::kTagBits / 8};
-  if (!ctx.load(page, tags)) return Searched::kFailed;
+  if (!ctx.cold_pages().load(page, tags)) return Searched::kFailed;
   Searched searched = Searched::kMissing;
   visit_tags(page, hash, count, [&](std::uint32_t place) {
     searched = Searched::kFailed;
-    if (!ctx.load(page, part_of_slot(place))) return true;
+    if (!ctx.cold_pages().load(page, part_of_slot(place))) return true;
     const HashSlot slot = page->slot(place);
     if (slot.key_bytes() == key.size()) {
-      if (!ctx.load(page, part_of_record(slot, range))) return true;
+      if (!ctx.cold_pages().load(page, part_of_record(slot, range))) return true;
       page::RecordHeader* const record = page->record(slot);
       if (std::string_view(key_of(record), slot.key_bytes()) == key) {
         found->page = page;
@@ -109,8 +111,8 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
   *bin = nullptr;
   page::DualPagePointer* pointer = nullptr;
   while (!id.is_null()) {
-    const page::PageHeader* page =
-        pointer == nullptr ? ctx.cold_page(id, kSearched) : ctx.cold_child(pointer, kSearched);
+    const page::PageHeader* page = pointer == nullptr ? ctx.cold_pages().page(id, kSearched)
+                                                      : ctx.cold_pages().child(pointer, kSearched);
     if (page == nullptr) return false;
     if (is_bin_of(*page, control->id(), bits, hash)) {
       *bin = bin_of(page);
@@ -123,10 +125,10 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
         id = pointer->load().snapshot_page;
         continue;
       }
-      page = ctx.cold_page(id);
+      page = ctx.cold_pages().page(id);
       if (page == nullptr) return false;
     }
-    if (!is_interior_of(*page, control->id(), bits)) return ctx.not_that_page(id) != nullptr;
+    if (!is_interior_of(*page, control->id(), bits)) return ctx.cold_pages().refuse(id) != nullptr;
     auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
     const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
     bits = bits_below(*interior, owner);
@@ -150,10 +152,10 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
     // order: relaxed, it never changes.
     const page::SnapshotPageId next(part->next_page.load_relaxed());
     if (next.is_null()) return true;
-    if (pages_left-- == 0) return ctx.not_that_page(next) != nullptr;
-    const page::PageHeader* const page = ctx.cold_page(next, kSearched);
+    if (pages_left-- == 0) return ctx.cold_pages().refuse(next) != nullptr;
+    const page::PageHeader* const page = ctx.cold_pages().page(next, kSearched);
     if (page == nullptr) return false;
-    if (!is_part_of(*page, identity)) return ctx.not_that_page(next) != nullptr;
+    if (!is_part_of(*page, identity)) return ctx.cold_pages().refuse(next) != nullptr;
     part = bin_of(page);
   }
   *is_found = true;
@@ -173,7 +175,7 @@ void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
   HashBinPage* bin = nullptr;
   static_cast<void>(find_in_snapshot(ctx, control, root, 0, hash_of(key), &bin));
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
 }
 
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/storage/hash/bin.h"

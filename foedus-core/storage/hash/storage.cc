@@ -2,6 +2,7 @@
 
 #include "foedus-core/storage/hash/storage.h"
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/hash/layout/function.h"
 #include "foedus-core/storage/hash/trie.h"

@@ -1,4 +1,6 @@
 #include "foedus-core/storage/keyed/absence.h"
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 
 #include <utility>
 
@@ -9,7 +11,7 @@ Status keep_absence(occ::TxnContext& ctx, occ::StorageControl* control, page::Re
   occ::Found found;
   std::uint32_t place = 0;
   do {
-    found = ctx.look_at(control, placed, occ::TxnContext::Remember::kAbsence);
+    found = occ::look_at(ctx, control, placed, occ::Remember::kAbsence);
   } while (found == occ::Found::kMoved && track(ctx.pool(), control, placed, &placed, &place));
   if (found == occ::Found::kAbsent) return status;
   return ctx.conflict(ConflictReason::kRecordChanged, control, key);

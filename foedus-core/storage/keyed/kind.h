@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/storage/moves/own_writes.h"

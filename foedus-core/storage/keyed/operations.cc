@@ -5,7 +5,7 @@
 namespace foedus::storage::keyed {
 
 Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  if (ctx.has_page_failure()) return ctx.no_page(control);
+  if (ctx.cold_pages().has_failed()) return ctx.no_page(control);
   return ctx.conflict(ConflictReason::kRetryBound, control, key);
 }
 
@@ -33,7 +33,7 @@ bool is_part(const occ::WriteEntry& entry) {
 
 std::size_t inline_bytes_of(occ::TxnContext& ctx, const page::RecordHeader* record) {
   std::size_t most = 0;
-  for (const occ::WriteEntry& entry : ctx.write_set().entries()) {
+  for (const occ::WriteEntry& entry : ctx.sets().writes().entries()) {
     if (entry.record != record || !is_inline_put(entry)) continue;
     most = std::max<std::size_t>(most, entry.log->payload_bytes());
   }
@@ -41,11 +41,11 @@ std::size_t inline_bytes_of(occ::TxnContext& ctx, const page::RecordHeader* reco
 }
 
 Status put_into_chains(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
-  for (const occ::WriteEntry& other : ctx.write_set().entries()) {
+  for (const occ::WriteEntry& other : ctx.sets().writes().entries()) {
     if (!is_part(other) || other.record != entry.record) continue;
     return ctx.conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
   }
-  for (occ::WriteEntry& other : ctx.write_set().entries()) {
+  for (occ::WriteEntry& other : ctx.sets().writes().entries()) {
     if (!is_inline_put(other) || other.record != entry.record) continue;
     FOEDUS_TRY(other.overflow, write_overflow(ctx, entry.storage, other.log->payload()));
   }

@@ -22,6 +22,9 @@
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/keyed/absence.h"
@@ -33,7 +36,7 @@ namespace foedus::storage::keyed {
 using log::LogRecordType;
 using occ::Found;
 using occ::Premise;
-using Remember = occ::TxnContext::Remember;
+using Remember = occ::Remember;
 
 // Returns why a search came to no end: a page of a snapshot that cannot be read, or a conflict.
 [[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
@@ -169,13 +172,13 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
     // another transaction has committed to it in between, which no entry shows any more.
     if (is_new_to_all(*placed, K::record(position), mode)) {
       // Nothing to look at: commit() sees whether it still is absent.
-    } else if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
+    } else if (mode != WriteMode::kPut || !ctx.sets().pages().is_empty()) {
       const Found found =
-          ctx.look_at(control, K::record(position),
-                      mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
+          occ::look_at(ctx, control, K::record(position),
+                       mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
       if (found == Found::kMoved) continue;
       if (found == Found::kConflict) break;
-      if (*placed != nullptr && found == Found::kPresent && !ctx.page_set().is_empty()) {
+      if (*placed != nullptr && found == Found::kPresent && !ctx.sets().pages().is_empty()) {
         return ctx.conflict(ConflictReason::kRecordChanged, control, bytes);
       }
       if (mode == WriteMode::kInsert && found == Found::kPresent) {
@@ -199,7 +202,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
                    std::string_view bytes, const std::string_view& payload) {
   page::RecordHeader* placed = nullptr;
   Status status = try_write_whole<K>(ctx, control, mode, bytes, payload, &placed);
-  if (status.is_ok() || placed == nullptr || ctx.page_set().is_empty()) [[likely]]
+  if (status.is_ok() || placed == nullptr || ctx.sets().pages().is_empty()) [[likely]]
     return status;
   return keep_absence(ctx, control, placed, bytes, std::move(status), &K::track_moved);
 }
@@ -212,7 +215,7 @@ template <Kind K>
 Payload current_of(occ::TxnContext& ctx, const typename K::Position& position,
                    const occ::WriteSet::Own& own) {
   if (own.newest != occ::WriteEntry::kNone) {
-    const occ::WriteEntry& first = ctx.write_set()[own.first];
+    const occ::WriteEntry& first = ctx.sets().writes()[own.first];
     if (first.log->type == LogRecordType::kPut) {
       return {first.overflow != 0, first.log->payload_bytes()};
     }
@@ -251,8 +254,8 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     typename K::Position position;
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kChange, &position));
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
-    const occ::WriteSet::Own own = ctx.write_set().find(K::record(position));
-    const Found found = ctx.look_at(control, K::record(position), own, Remember::kAbsence);
+    const occ::WriteSet::Own own = ctx.sets().writes().find(K::record(position));
+    const Found found = occ::look_at(ctx, control, K::record(position), own, Remember::kAbsence);
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) break;
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
@@ -290,7 +293,7 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     typename K::Position position;
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kErase, &position));
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
-    const Found found = ctx.look_at(control, K::record(position), Remember::kAbsence);
+    const Found found = occ::look_at(ctx, control, K::record(position), Remember::kAbsence);
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) break;
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
@@ -324,7 +327,7 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
       if (is_chain) FOEDUS_CHECK(put_into_chains(ctx, *entry));
     }
     if (K::record(position) != entry->record) {
-      ctx.write_set().move(entry->record, K::record(position), K::place(position));
+      ctx.sets().writes().move(entry->record, K::record(position), K::place(position));
     }
     return {};
   }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/search/find.h"

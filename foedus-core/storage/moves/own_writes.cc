@@ -5,8 +5,8 @@ namespace foedus::storage::moves {
 Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
                   TrackMoved* track_moved, Relocate* relocate, bool* moved) {
   *moved = false;
-  occ::WriteSet& set = ctx.write_set();
-  const auto settled = ctx.begin_settling(control->id(), birth);
+  occ::WriteSet& set = ctx.sets().writes();
+  const auto settled = ctx.settled_writes().begin(control->id(), birth);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
     // A delta has the id of its storage: SettledWrites counts the own writes of both trees.
@@ -22,7 +22,7 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birt
       FOEDUS_CHECK(relocate(ctx, &entry));
     }
   }
-  if (!*moved) ctx.end_settling(settled);
+  if (!*moved) ctx.settled_writes().end(settled);
   return {};
 }
 

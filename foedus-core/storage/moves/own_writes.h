@@ -1,7 +1,7 @@
 #pragma once
 // Own writes of a transaction whose records other sessions have moved (birth.h, Q2).
 
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus/status.h"
 

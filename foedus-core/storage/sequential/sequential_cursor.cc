@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"
 #include "foedus/options.h"
 
@@ -37,7 +40,7 @@ Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
     // one at hand does not have. It changed the root before any chain. So the second look at the
     // root, after the acquire loads of the chains, finds it.
   } while (control->root.load() != ids);
-  ctx.remember_pointer(&control->root, nullptr, ids, control);
+  ctx.sets().remember_pointer(&control->root, nullptr, ids, control);
   at_end_ = false;
   return read_first();
 }
@@ -47,7 +50,7 @@ Status Cursor::open_lanes(page::VolatilePageId root_id) {
   auto* const root = page_of<SequentialRootPage>(ctx_->pool(), root_id.word());
   // Remembers versions before what they count is read: a change in between is a conflict, not a
   // miss.
-  ctx_->remember_page(&root->header, root->header.load_version(), control_);
+  ctx_->sets().remember_page(&root->header, root->header.load_version(), control_);
   for (page::DualPagePointer& pointer : root->pointers) {
     const page::VolatilePageId id = pointer.load_volatile();
     if (!id.is_null()) FOEDUS_CHECK(add_lanes(page_of<HeadsPage>(ctx_->pool(), id.word())));
@@ -56,7 +59,7 @@ Status Cursor::open_lanes(page::VolatilePageId root_id) {
 }
 
 Status Cursor::add_lanes(HeadsPage* heads) {
-  ctx_->remember_page(&heads->header, heads->header.load_version(), control_);
+  ctx_->sets().remember_page(&heads->header, heads->header.load_version(), control_);
   for (std::uint32_t i = 0; i < HeadsPage::kChains; ++i) {
     Chain& chain = heads->chains[i];
     const page::VolatilePageId head = chain.head.load_volatile();
@@ -71,7 +74,7 @@ Status Cursor::add_lanes(HeadsPage* heads) {
       end = page_of<SequentialPage>(ctx_->pool(), end->next_page.load_acquire());
       version = end->header.load_version();
     }
-    ctx_->remember_page(&end->header, version, control_);
+    ctx_->sets().remember_page(&end->header, version, control_);
     auto* const first = page_of<SequentialPage>(ctx_->pool(), head.word());
     FOEDUS_CHECK(push_next({first, 0, 0, first->session, nullptr, 0}));
   }
@@ -87,13 +90,13 @@ Status Cursor::push_next(Lane lane) {
       SequentialRecord* const record = lane.page->record_at(lane.offset);
       lane.offset += SequentialRecord::size_of(record->payload_bytes);
       ++lane.index;
-      if (ctx_->write_set().contains(&record->header)) continue;
+      if (ctx_->sets().writes().contains(&record->header)) continue;
       page::Tid tid;
       if (!occ::optimistic_tid(record->header, &tid)) {
         return ctx_->conflict(ConflictReason::kRetryBound, control_);
       }
       if (tid.is_deleted()) {
-        ctx_->remember_read(&record->header, tid, control_);
+        ctx_->sets().remember_read(&record->header, tid, control_);
         continue;
       }
       if (tid.epoch() <= snapshot_.last_epoch()) continue;  // S8; it will not change any more (S3)
@@ -139,7 +142,7 @@ Status Cursor::read_volatile() {
   range.out = buffer_.data();
   range.out_bytes = static_cast<std::uint32_t>(buffer_.size());
   const occ::Found found =
-      ctx_->read_record(control_, &record->header, &range, [record](occ::ReadRange* wanted) {
+      occ::read_record(*ctx_, control_, &record->header, &range, [record](occ::ReadRange* wanted) {
         wanted->payload_bytes = record->payload_bytes;
         base::racy_read(wanted->out, record->payload(), wanted->wanted_of(record->payload_bytes));
       });
@@ -154,7 +157,8 @@ Status Cursor::read_volatile() {
 // Moves to this transaction's next append, straight from its log record; to at_end() if there is
 // none.
 void Cursor::take_own() {
-  for (const auto entries = ctx_->write_set().entries(); next_own_ < entries.size(); ++next_own_) {
+  for (const auto entries = ctx_->sets().writes().entries(); next_own_ < entries.size();
+       ++next_own_) {
     const occ::WriteEntry& entry = entries[next_own_];
     if (entry.storage != control_) continue;
     payload_ = entry.log->payload();

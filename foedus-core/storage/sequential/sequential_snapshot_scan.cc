@@ -113,7 +113,7 @@ void SnapshotScan::read_ahead(const SequentialRun& run) {
 
 Status SnapshotScan::copy(page::SnapshotPageId id, page::PageHeader* to) {
   const occ::ColdReads reads(&ctx_->cold_pages());
-  const page::PageHeader* const page = ctx_->cold_page(id);
+  const page::PageHeader* const page = ctx_->cold_pages().page(id);
   if (page == nullptr) return ctx_->no_page(control_);
   std::memcpy(static_cast<void*>(to), static_cast<const void*>(page), page::kPageBytes);
   return {};

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "foedus-core/log/log_record.h"
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"

@@ -28,8 +28,8 @@ namespace {
     return true;
   }
   // A transaction that has seen no root has seen that no session has a chain.
-  if (ctx.own_install(&control->root, before, after)) {
-    ctx.remember_page(made, page::PageVersion(), control);
+  if (ctx.sets().pointers().replace(&control->root, before, after)) {
+    ctx.sets().remember_page(made, page::PageVersion(), control);
   }
   return true;
 }
@@ -53,8 +53,8 @@ namespace {
     count_one(ctx, &root->header);
   }
   // A transaction that has seen no heads page has seen that no session of this one has a chain.
-  if (ctx.page_set().find(&root->header) != nullptr) {
-    ctx.remember_page(made, page::PageVersion(), control);
+  if (ctx.sets().pages().find(&root->header) != nullptr) {
+    ctx.sets().remember_page(made, page::PageVersion(), control);
   }
   return true;
 }
@@ -94,7 +94,7 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
 // Links a page after the last one of this session's chain, and returns it. Null: out of pages.
 SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Chain* chain,
                           SequentialPage* last) {
-  if (!ctx.page_set().is_empty()) ctx.page_set().reserve(1);
+  if (!ctx.sets().pages().is_empty()) ctx.sets().pages().reserve(1);
   SequentialPage* const page = make_record_page(ctx, control);
   if (page == nullptr) return nullptr;
   // order: relaxed, the session's own word.
@@ -105,9 +105,9 @@ SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Ch
   last->header.store_version(version.with(page::PageVersion::kMoved));
   FOEDUS_SYNC_POINT("sequential:moved");
   chain->tail.store_release(page->header.page_id);  // order: release, S1
-  occ::PageEntry* const entry = ctx.page_set().find(&last->header);
+  occ::PageEntry* const entry = ctx.sets().pages().find(&last->header);
   if (entry != nullptr && entry->page == &last->header && entry->observed == version.counts()) {
-    ctx.page_set().repoint(entry, &page->header, page::PageVersion());
+    ctx.sets().pages().repoint(entry, &page->header, page::PageVersion());
   }
   return page;
 }

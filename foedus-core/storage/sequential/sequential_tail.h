@@ -22,7 +22,7 @@ SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* contro
 inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
   const page::PageVersion before = page->load_version();
   page->store_version(before.plus_key());
-  ctx.page_set().advance_page_version(page, before, before.plus_key());
+  ctx.sets().pages().advance_page_version(page, before, before.plus_key());
 }
 
 }  // namespace foedus::storage::sequential

@@ -78,7 +78,8 @@ class ArrayColdTest : public ::testing::Test {
   void announce(std::uint32_t session, std::uint64_t index) {
     ASSERT_TRUE(get(session, index).is_ok());
     prefetch(all_.session(session).ctx(), all_.control(), index);
-    const occ::BegunSearch& begun = all_.session(session).ctx().begun(all_.control(), index);
+    const occ::BegunSearch& begun =
+        all_.session(session).ctx().hints().begun(all_.control(), index);
     ASSERT_EQ(begun.number, index);
     ASSERT_FALSE(begun.cold_page.is_null());
   }
@@ -140,9 +141,9 @@ TEST_F(ArrayColdTest, AnAnnouncedReadOfASnapshotPageIsRemembered) {
   for (const bool is_changed : {false, true}) {
     all_.session(0).begin();
     prefetch(all_.session(0).ctx(), all_.control(), 14);
-    ASSERT_FALSE(all_.session(0).ctx().begun(all_.control(), 14).cold_page.is_null());
+    ASSERT_FALSE(all_.session(0).ctx().hints().begun(all_.control(), 14).cold_page.is_null());
     ASSERT_EQ(*get(0, 14), 15u);
-    EXPECT_EQ(all_.session(0).ctx().pointers().size(), 1u);
+    EXPECT_EQ(all_.session(0).ctx().sets().pointers().size(), 1u);
     if (is_changed) put_alone(1, 14, 100);
     ASSERT_TRUE(put(0, 30'000, 1).is_ok());
     EXPECT_EQ(all_.session(0).commit().is_ok(), !is_changed);
@@ -334,7 +335,7 @@ TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
   }
   all_.session(0).rollback();
   ASSERT_TRUE(put(1, 14, 301).is_ok());
-  all_.session(1).ctx().begun(all_.control(), 14) = {};  // as another prefetch may do
+  all_.session(1).ctx().hints().begun(all_.control(), 14) = {};  // as another prefetch may do
   EXPECT_EQ(*get(1, 14), 301u);
   EXPECT_TRUE(all_.session(1).commit().is_ok());
 }

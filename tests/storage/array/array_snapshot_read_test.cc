@@ -82,8 +82,8 @@ TEST_F(ArraySnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
     snapshots.emplace_back(all_.root(), model_);
     for (const auto& [root, model] : snapshots) expect(root, model);
   }
-  EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
-  EXPECT_TRUE(all_.session(kReader).ctx().reads().is_empty());
+  EXPECT_TRUE(all_.session(kReader).ctx().sets().pointers().is_empty());
+  EXPECT_TRUE(all_.session(kReader).ctx().sets().reads().is_empty());
   EXPECT_TRUE(all_.session(kReader).commit().is_ok());
 }
 

@@ -57,8 +57,8 @@ TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
   erase_alone(0, came);
   begin(1);
   ASSERT_EQ(get(1, came), std::nullopt);
-  ASSERT_EQ(all_.session(1).ctx().reads().size(), 1u);
-  page::RecordHeader* const record = all_.session(1).ctx().reads()[0].record;
+  ASSERT_EQ(all_.session(1).ctx().sets().reads().size(), 1u);
+  page::RecordHeader* const record = all_.session(1).ctx().sets().reads()[0].record;
   for (unsigned i = 0; i < 4'000 && !record->load_tid().is_moved(); ++i) {
     const std::string key = "new" + std::to_string(i);
     if (hash_of(key) >> 62 == 0) put_alone(0, key, payload_of(i));

@@ -24,7 +24,7 @@ TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   begin(0);
   EXPECT_EQ(get(0, key_of(2)), payload_of(2));
   occ::TxnContext& ctx = all_.session(0).ctx();
-  while (ctx.reads().has_room()) EXPECT_EQ(get(0, key_of(1)), "volatile");
+  while (ctx.sets().reads().has_room()) EXPECT_EQ(get(0, key_of(1)), "volatile");
   const std::uint64_t before = volatile_pages();
   faults::arm(faults::Source::kHeap, 0, true);
   bool is_spent = false;
@@ -61,7 +61,7 @@ TEST_F(HashMemoryTest, TheFirstPagesOfABinThatIsNotReadToItsEndAreGivenBack) {
   const occ::ColdReads reads(&ctx.cold_pages());
   page::SnapshotPageId bin = all_.root();
   for (;;) {
-    const page::PageHeader* const page = ctx.cold_page(bin);
+    const page::PageHeader* const page = ctx.cold_pages().page(bin);
     ASSERT_NE(page, nullptr);
     if (page->kind != page::PageKind::kHashInterior) break;
     const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
@@ -71,7 +71,7 @@ TEST_F(HashMemoryTest, TheFirstPagesOfABinThatIsNotReadToItsEndAreGivenBack) {
     int left = looks;
     const auto read = [&](page::SnapshotPageId id) {
       if (left-- == 0) throw std::bad_alloc();
-      return ctx.cold_page(id);
+      return ctx.cold_pages().page(id);
     };
     page::SnapshotPageId wrong;
     EXPECT_THROW(copy_cold(source_of(ctx, all_.control()), bin, &wrong, read,

@@ -60,8 +60,8 @@ TEST_F(HashSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
     snapshots.emplace_back(all_.root(), model);
     for (const auto& [root, then] : snapshots) expect(root, then, kRows);
   }
-  EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
-  EXPECT_TRUE(all_.session(kReader).ctx().page_set().is_empty());
+  EXPECT_TRUE(all_.session(kReader).ctx().sets().pointers().is_empty());
+  EXPECT_TRUE(all_.session(kReader).ctx().sets().pages().is_empty());
   EXPECT_TRUE(commit(kReader).is_ok());
 }
 

@@ -82,7 +82,7 @@ TEST_F(HashTest, PrefetchChangesNothing) {
   const std::uint64_t pages = control_->volatile_pages.load_relaxed();
   all_.session(0).begin();
   for (int i = 0; i < 100; ++i) prefetch(all_.ctx(), control_, key_number(i));
-  EXPECT_TRUE(all_.ctx().page_set().is_empty());
+  EXPECT_TRUE(all_.ctx().sets().pages().is_empty());
   EXPECT_TRUE(all_.session(0).commit().is_ok());
   EXPECT_EQ(control_->volatile_pages.load_relaxed(), pages);
 }

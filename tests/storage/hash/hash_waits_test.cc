@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "foedus-core/occ/optimistic_read.h"
 #include "tests/storage/hash/hash_moves_fixture.h"
 #include "tests/testing/hold.h"
 

@@ -152,12 +152,12 @@ TEST_F(CursorRows, few_are_read_in_vain) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (unsigned rows = 1; rows < kKeys; ++rows) {
     scan_to(rows, false);
-    EXPECT_LT(ctx(0).reads().size(), 2 * rows) << rows;
+    EXPECT_LT(ctx(0).sets().reads().size(), 2 * rows) << rows;
     rig_.session(0).rollback();
     begin(0);
     cursor_.open(ctx(0), rig_.control(), "", "", false);
     for (unsigned left = rows; left != 0; --left) ASSERT_TRUE(cursor_.next(left).is_ok());
-    EXPECT_EQ(ctx(0).reads().size(), rows);
+    EXPECT_EQ(ctx(0).sets().reads().size(), rows);
     rig_.session(0).rollback();
   }
 }
@@ -170,7 +170,7 @@ TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
         scan_to(0, reverse, key_of(10 * from), key_of(10 * to));
         EXPECT_EQ(rest().size(), to - from) << from << " " << to;
         // None behind the end was looked at.
-        EXPECT_EQ(ctx(0).reads().size(), to - from) << from << " " << to;
+        EXPECT_EQ(ctx(0).sets().reads().size(), to - from) << from << " " << to;
         rig_.session(0).rollback();
       }
     }

@@ -167,7 +167,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
     script.steps.clear();
     script.is_scanning = false;
     begin(session);
-    ctx(session).set_lock_wait_us(1);  // the holder is in the same thread
+    ctx(session).locks().set_wait_us(1);  // the holder is in the same thread
   }
   void end_script(std::uint32_t session) {
     Script& script = scripts_[session];

@@ -153,7 +153,7 @@ TEST_F(MasstreeExchangeTest, AKeyThatCameAndWentIsNotTakenForOneThatWasNeverTher
   begin(1);
   ASSERT_EQ(get(1, a), rows_.at(a));
   ASSERT_EQ(get(1, k), "not_found");
-  ASSERT_EQ(ctx(1).reads().size(), 2u);
+  ASSERT_EQ(ctx(1).sets().reads().size(), 2u);
   begin(2);
   ASSERT_TRUE(write(2, k, std::string(300, 'k')).is_ok());  // so that its page moves
   ASSERT_TRUE(record->load_tid().is_moved());

@@ -277,7 +277,7 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsGoneFailsWithoutMemory) {
   while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
   const Status status = commit(1);
   EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
-  EXPECT_TRUE(all_.session(1).ctx().held().is_empty());
+  EXPECT_TRUE(all_.session(1).ctx().locks().held().is_empty());
   for (page::PageHeader* const page : taken) pages.release(page);
   check();
   put(key_of(100), "changed", 1);
@@ -384,8 +384,8 @@ TEST_F(MasstreeInstallTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
   char bytes[256];
   occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
   ASSERT_EQ(get(all_.session(1).ctx(), all_.control(), came, &range).code(), ErrorCode::kNotFound);
-  ASSERT_EQ(all_.session(1).ctx().reads().size(), 1u);
-  page::RecordHeader* const record = all_.session(1).ctx().reads()[0].record;
+  ASSERT_EQ(all_.session(1).ctx().sets().reads().size(), 1u);
+  page::RecordHeader* const record = all_.session(1).ctx().sets().reads()[0].record;
   for (unsigned i = 0; i < 170 && !record->load_tid().is_moved(); ++i) {
     const char last[] = {static_cast<char>('3' + i % 3), static_cast<char>('A' + i / 3), 0};
     put(std::string("000000") + last, payload_of(i), 0);

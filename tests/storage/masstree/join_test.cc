@@ -211,7 +211,7 @@ TEST_F(MasstreeJoin, a_transaction_joins_pages_of_its_own_writes_reads_and_locks
   insert(0, key_of(5), "own 5");
   EXPECT_EQ(pages(), before - 1);
   EXPECT_EQ(get(0, left_in(1, 1)), "own 1");
-  EXPECT_TRUE(ctx(0).holds(find(left_in(1, 0)).record()));
+  EXPECT_TRUE(ctx(0).locks().holds(find(left_in(1, 0)).record()));
   put(0, left_in(1, 0), "own 0");
   expect_commit(0);
   begin(0);

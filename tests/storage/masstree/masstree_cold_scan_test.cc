@@ -86,8 +86,8 @@ TEST_F(MasstreeColdScanTest, APointerIsRememberedOnceForAllBelow) {
   glean_all();
   begin(0);
   ASSERT_EQ(scan(0, "", "").size(), kRows);
-  EXPECT_EQ(ctx(0).pointers().size(), 1u);
-  EXPECT_TRUE(ctx(0).reads().is_empty());
+  EXPECT_EQ(ctx(0).sets().pointers().size(), 1u);
+  EXPECT_TRUE(ctx(0).sets().reads().is_empty());
   expect_commit(0);
 }
 TEST_F(MasstreeColdScanTest, AnInsertIntoARangeThatWasScannedColdConflicts) {

@@ -55,7 +55,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
 
   void begin_impatient(std::uint32_t session) {
     begin(session);
-    ctx(session).set_lock_wait_us(1);  // the holder is in the same thread
+    ctx(session).locks().set_wait_us(1);  // the holder is in the same thread
   }
   Status write_part(std::uint32_t session, std::string_view key, std::string_view part,
                     std::uint32_t offset = 0) {

@@ -38,8 +38,8 @@ TEST_F(MasstreePhantom, an_insert_into_what_took_a_moved_pages_place_conflicts) 
   fill(0, 0, 300, 10);
   begin(0);
   EXPECT_EQ(get(0, key_of(5)), "not_found");
-  ASSERT_EQ(ctx(0).page_set().entries().size(), 1u);
-  const page::PageHeader* const missed_in = ctx(0).page_set().entries()[0].page;
+  ASSERT_EQ(ctx(0).sets().pages().entries().size(), 1u);
+  const page::PageHeader* const missed_in = ctx(0).sets().pages().entries()[0].page;
   for (unsigned i = 0; i < 300 && !missed_in->load_version().is_moved(); i += 10) {
     begin(1);
     put(1, key_of(i), std::string(900, 'b'));

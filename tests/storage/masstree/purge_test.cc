@@ -88,12 +88,12 @@ TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
   occ::ReadRange range;
   const Status status = masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range);
   EXPECT_EQ(status.code(), ErrorCode::kNotFound) << status.message();
-  ASSERT_TRUE(ctx(0).holds(find(key_of(100)).record()));
+  ASSERT_TRUE(ctx(0).locks().holds(find(key_of(100)).record()));
   for (unsigned i = 1; i < 640; i += kStep) insert(0, key_of(i), "own");
   EXPECT_FALSE(find(key_of(110)).found());
   const masstree::Spot spot = find(key_of(100));
   ASSERT_TRUE(spot.found());
-  EXPECT_TRUE(ctx(0).holds(spot.record()));
+  EXPECT_TRUE(ctx(0).locks().holds(spot.record()));
   EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
   insert(0, key_of(100), "back");
   expect_commit(0);

@@ -114,9 +114,9 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
         }
       }
     }
-    EXPECT_TRUE(all_.session(kReader).ctx().reads().is_empty());
-    EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
-    EXPECT_TRUE(all_.session(kReader).ctx().page_set().is_empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().sets().reads().is_empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().sets().pointers().is_empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().sets().pages().is_empty());
     EXPECT_TRUE(all_.session(kReader).commit().is_ok());
   }
 

@@ -38,8 +38,8 @@ TEST_F(SequentialSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
     load(20);
     all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
     for (const auto& [root, rows] : snapshots) EXPECT_EQ(scan_at(root), rows);
-    EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
-    EXPECT_TRUE(all_.session(kReader).ctx().page_set().is_empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().sets().pointers().is_empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().sets().pages().is_empty());
     EXPECT_TRUE(all_.session(kReader).commit().is_ok());
   }
 }

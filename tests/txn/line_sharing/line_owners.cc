@@ -53,13 +53,13 @@ LineOwners::LineOwners(Database& database, const std::vector<engine::EngineSessi
     add(session->log().at(0), session->log().capacity(), "log ring");
     add(&session->log(), sizeof(session->log()), "offsets of the log ring");
     add(session, sizeof(*session), "session object");
-    auto& reads = session->context().reads();
+    auto& reads = session->context().sets().reads();
     add(reads.begin(), reads.room() * sizeof(reads[0]), "read set");
-    auto& writes = session->context().write_set();
+    auto& writes = session->context().sets().writes();
     add(writes.entries().data(), writes.room() * sizeof(writes[0]), "write set");
     const auto& sorted = writes.sorted();
     add(sorted.data(), sorted.capacity() * sizeof(sorted[0]), "write set");
-    auto& pages = session->context().page_set().entries();
+    auto& pages = session->context().sets().pages().entries();
     add(pages.data(), pages.capacity() * sizeof(pages[0]), "page-version set");
     add(&engine.clock().slot(session->context().session()), kLineBytes,
         "session's line of the epoch clock");

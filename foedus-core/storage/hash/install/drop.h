@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/txn_locks.h"
 #include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/hash/bin.h"
 

@@ -182,9 +182,8 @@ class Installer {
   Result<Cold> load(SnapshotPageId snapshot, unsigned bits, ColdInterior* interior) {
     if (snapshot.is_null()) return Cold::kNothing;
     const occ::ColdReads reads(&cold_pages_);
-    Status status;
-    const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
-    if (read == nullptr) return status;
+    const page::PageHeader* const read = cold_pages_.page(snapshot);
+    if (read == nullptr) return cold_pages_.take_failure();
     const page::StorageId storage = installation_.control->id();
     const bool is_bin = read->kind == page::PageKind::kHashBin && read->storage_id == storage;
     if (is_bin) return Cold::kOther;
@@ -231,15 +230,14 @@ class Installer {
   // Copies a snapshot page. Null: out of pages.
   Result<page::PageHeader*> copy(SnapshotPageId id, unsigned bits) {
     const occ::ColdReads reads(&cold_pages_);
-    Status status;
     SnapshotPageId wrong;
     page::PageHeader* const made = copy_cold(
-        source_, id, &wrong, [&](SnapshotPageId cold) { return cold_pages_.page(cold, &status); },
+        source_, id, &wrong, [&](SnapshotPageId cold) { return cold_pages_.page(cold); },
         [&](const page::PageHeader& cold) {
           return cold.flags == bits && (cold.kind == page::PageKind::kHashInterior ||
                                         cold.kind == page::PageKind::kHashBin);
         });
-    if (!status.is_ok()) return status;
+    if (cold_pages_.has_failed()) return cold_pages_.take_failure();
     if (!wrong.is_null()) return occ::not_that_page(wrong);
     return made;
   }
@@ -294,9 +292,8 @@ class Installer {
     std::optional<BinIdentity> identity;  // of the bin, in its first page
     unsigned bits = 0;
     for (SnapshotPageId id = root_; !id.is_null();) {
-      Status status;
-      const page::PageHeader* const read = cold_pages_.page(id, &status);
-      if (read == nullptr) return status;
+      const page::PageHeader* const read = cold_pages_.page(id);
+      if (read == nullptr) return cold_pages_.take_failure();
       if (!identity.has_value() && is_interior_of(*read, storage, bits)) {
         const auto* const interior = reinterpret_cast<const HashInteriorPage*>(read);
         const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));

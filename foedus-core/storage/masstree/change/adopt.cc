@@ -9,6 +9,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/change/copy.h"
@@ -231,7 +232,8 @@ Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::st
       change = find_border_adopting(ctx, control, spot->layer, spot->slice, &spot->at);
       if (change != Change::kDone) break;
       if (spot->layer.owner == nullptr) {
-        ctx.last_page(control) = {ctx.turn(), control, &spot->at.page->header, spot->at.parent};
+        ctx.hints().last_page(control) = {ctx.turn(), control, &spot->at.page->header,
+                                          spot->at.parent};
       }
       if (find_in_page(spot)) return {};
       spot->rest.remove_prefix(8);

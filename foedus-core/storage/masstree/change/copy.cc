@@ -23,21 +23,22 @@ void take_over_interior(occ::TxnContext& ctx, occ::StorageControl* control, Inte
   const unsigned keys = cold->header.load_version().keys();
   for (unsigned i = 0; i <= keys; ++i) {
     const std::uint64_t low = i == 0 ? cold->low : cold->separator(i - 1);
-    ctx.remember_pointer(&page->child(i), &page->header, cold->child(i).load(), control, low);
+    ctx.sets().remember_pointer(&page->child(i), &page->header, cold->child(i).load(), control,
+                                low);
   }
 }
 
 void take_over_border(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                       BorderPage* cold) {
   const unsigned keys = cold->header.load_version().keys();
-  ctx.remember_page(&page->header, cold->birth(), control);
+  ctx.sets().remember_page(&page->header, cold->birth(), control);
   for (unsigned i = 0; i < keys; ++i) {
     const Slot slot = cold->slot(i);
     if (slot.is_layer()) {
-      ctx.remember_pointer(page->layer_pointer(slot), &page->header,
-                           cold->layer_pointer(slot)->load(), control, cold->slice(i));
+      ctx.sets().remember_pointer(page->layer_pointer(slot), &page->header,
+                                  cold->layer_pointer(slot)->load(), control, cold->slice(i));
     } else {
-      ctx.remember_read(page->record(slot), cold->record(slot)->load_tid(), control);
+      ctx.sets().remember_read(page->record(slot), cold->record(slot)->load_tid(), control);
     }
   }
 }
@@ -74,7 +75,7 @@ Change install_copy(occ::TxnContext& ctx, occ::StorageControl* control,
     return Change::kAgain;
   }
   give_birth_to(made, moves::birth_of_copy(*control));
-  if (ctx.forget_pointer(control, before)) take_over(ctx, control, made, cold);
+  if (ctx.sets().forget_pointer(control, before)) take_over(ctx, control, made, cold);
   return Change::kDone;
 }
 
@@ -119,11 +120,11 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
   const occ::ColdReads reads(&ctx.cold_pages());
   const page::DualPageIds before = layer.pointer->load();
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
-  const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
+  const page::PageHeader* const cold = ctx.cold_pages().page(before.snapshot_page);
   if (cold == nullptr) return Change::kNoPage;
   const ColdRoot root{control->id(), layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
   if (!root.is_of(*cold)) {
-    ctx.not_that_page(before.snapshot_page);
+    ctx.cold_pages().refuse(before.snapshot_page);
     return Change::kNoPage;
   }
   page::PageHeader* const holder = layer.owner == nullptr ? nullptr : &layer.owner->header;
@@ -139,15 +140,15 @@ Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPa
   if (version.is_gone()) return Change::kAgain;
   const page::DualPageIds before = parent->child(parent->child_of(slice, version.keys())).load();
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
-  const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
+  const page::PageHeader* const cold = ctx.cold_pages().page(before.snapshot_page);
   const std::optional<ColdPlace> place = place_of(parent, slice, before);
   if (!place.has_value()) {  // shifts: halves of two pointers, whose page need not be there (M38)
-    ctx.forget_page_failure();
+    ctx.cold_pages().forget_failure();
     return Change::kAgain;
   }
   if (cold == nullptr) return Change::kNoPage;
   if (!place->is_of(*cold)) {
-    ctx.not_that_page(before.snapshot_page);
+    ctx.cold_pages().refuse(before.snapshot_page);
     return Change::kNoPage;
   }
   return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {

@@ -75,7 +75,7 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   }
   page::RecordHeader* const record = page->record(slot);
   occ::LockWaiter waiter;
-  const bool held = ctx.holds(record);
+  const bool held = ctx.locks().holds(record);
   if (!held && !occ::try_lock_for(&record->lock, &waiter, occ::kTriesLong)) {
     discard(ctx, control, root);
     return Change::kBusy;

@@ -31,11 +31,11 @@ bool MovingPage::begin(Change* closed) {
 void MovingPage::note_own() {
   constexpr std::size_t kWritesMax = 2 * BorderPage::kKeysMax;
   own_.reset();
-  if (!ctx_.held().is_empty() || ctx_.write_set().size() > kWritesMax) {
+  if (!ctx_.locks().held().is_empty() || ctx_.sets().writes().size() > kWritesMax) {
     own_.set();  // any of them may be: keep_lock() and is_purged() search
     return;
   }
-  for (const occ::WriteEntry& entry : ctx_.write_set().entries()) {
+  for (const occ::WriteEntry& entry : ctx_.sets().writes().entries()) {
     if (BorderPage::of_record(entry.record) == page_) own_.set(entry.place);
   }
 }
@@ -44,7 +44,7 @@ bool MovingPage::lock_records(unsigned spins) {
   for (unsigned i = 0; i < keys_; ++i) {
     page::RecordHeader* const record = page_->record(i);
     holders_[i] = nullptr;
-    if (ctx_.holds(record)) continue;
+    if (ctx_.locks().holds(record)) continue;
     auto* const waiter = new (waiters_ + i * sizeof(occ::LockWaiter)) occ::LockWaiter;
     if (!occ::try_lock_for(&record->lock, waiter, spins)) {
       unlock_records(i);
@@ -63,7 +63,7 @@ void MovingPage::unlock_records(unsigned count) {
 
 bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid) const {
   return tid.is_deleted() && !slot.is_layer() && holders_[index] != nullptr &&
-         !(own_[index] && ctx_.write_set().contains(page_->record(slot)));
+         !(own_[index] && ctx_.sets().writes().contains(page_->record(slot)));
 }
 
 bool MovingPage::is_full_run(std::uint64_t slice) const {

@@ -43,7 +43,7 @@ bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderP
   }
   // add() would keep one entry a page: all that was seen of a page must hold.
   for (unsigned i = 0; i < count; ++i) {
-    ctx.page_set().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
+    ctx.sets().pages().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
   }
   return true;
 }
@@ -51,7 +51,7 @@ bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderP
 // Takes one step of M10 for one entry. Returns true if the entry changed and is to be looked at
 // again.
 bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
-  occ::PageSet& set = ctx.page_set();
+  occ::PageSet& set = ctx.sets().pages();
   const occ::PageEntry entry = set.entries()[i];
   BorderPage* const page = BorderPage::of(entry.page);
   const page::PageVersion now = page->header.load_version();
@@ -74,19 +74,19 @@ bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
 
 occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                           std::uint32_t place) {
-  if (ctx.write_set().contains(from)) ctx.write_set().move(from, to, place);
-  if (!ctx.holds(from)) return nullptr;
-  occ::LockWaiter* const waiter = ctx.waiters().take();  // of those reserved
+  if (ctx.sets().writes().contains(from)) ctx.sets().writes().move(from, to, place);
+  if (!ctx.locks().holds(from)) return nullptr;
+  occ::LockWaiter* const waiter = ctx.locks().waiters().take();  // of those reserved
   const bool locked = occ::try_lock(&to->lock, waiter);
   FOEDUS_INVARIANT(locked, from, to);
-  return ctx.held().move(from, to, waiter);
+  return ctx.locks().held().move(from, to, waiter);
 }
 
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
-  if (ctx.write_set().is_empty()) return false;
+  if (ctx.sets().writes().is_empty()) return false;
   const moves::Birth birth = birth_of(page);
   return birth.concerns(ctx.begin_epoch(), ctx.session()) &&
-         !ctx.has_settled(page->header.storage_id, birth.epoch());
+         !ctx.settled_writes().has_all(page->header.storage_id, birth.epoch());
 }
 
 Epoch birth_of(const occ::StorageControl* control, const Landing& at) {
@@ -94,14 +94,15 @@ Epoch birth_of(const occ::StorageControl* control, const Landing& at) {
 }
 
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control) {
-  if (ctx.write_set().is_empty()) return false;
+  if (ctx.sets().writes().is_empty()) return false;
   const moves::Birth birth = moves::birth_of_copy(*control);
-  return birth.is_since(ctx.begin_epoch()) && !ctx.has_settled(control->id(), birth.epoch());
+  return birth.is_since(ctx.begin_epoch()) &&
+         !ctx.settled_writes().has_all(control->id(), birth.epoch());
 }
 
 void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                           page::PageVersion before, page::PageVersion after) {
-  occ::PageSet& set = ctx.page_set();
+  occ::PageSet& set = ctx.sets().pages();
   if (set.is_empty()) return;
   if (!birth_of(page).is_since(ctx.begin_epoch())) {
     return set.advance_page_version(&page->header, before, after);

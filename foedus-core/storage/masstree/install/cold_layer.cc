@@ -14,9 +14,8 @@ namespace foedus::storage::masstree {
 template <typename Place>
 Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {
   const occ::ColdReads reads(&cold_pages_);
-  Status status;
-  const page::PageHeader* const found = cold_pages_.page(id, &status);
-  if (found == nullptr) return status;
+  const page::PageHeader* const found = cold_pages_.page(id);
+  if (found == nullptr) return cold_pages_.take_failure();
   if (!place.is_of(*found)) return occ::not_that_page(id);
   base::racy_read(copy->bytes, found, page::kPageBytes);
   return {};

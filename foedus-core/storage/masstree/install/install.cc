@@ -423,9 +423,8 @@ Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
   const SnapshotPageId id = child.ids.snapshot_page;
   occ::ColdPages cold_pages = cold_pages_of(installation_);
   const occ::ColdReads reads(&cold_pages);
-  Status status;
-  const page::PageHeader* const cold = cold_pages.page(id, &status);
-  if (cold == nullptr) return status;
+  const page::PageHeader* const cold = cold_pages.page(id);
+  if (cold == nullptr) return cold_pages.take_failure();
   const ColdPlace place{
       Identity(installation_.control->id(), parent->header.layer, parent->header.level - 1u),
       child.low, child.last};

@@ -11,6 +11,7 @@
 #include "foedus-core/storage/masstree/search/cold.h"
 #include "foedus-core/storage/masstree/search/find.h"
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/masstree/change/make.h"
 
 namespace foedus::storage::masstree {

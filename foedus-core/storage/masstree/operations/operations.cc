@@ -1,6 +1,8 @@
 // The operations of storage/keyed/operations.h on one tree.
 #include "foedus-core/storage/masstree/operations/operations.h"
 
+#include "foedus-core/occ/read_range.h"
+#include "foedus-core/occ/read_record.h"
 #include "foedus-core/storage/keyed/operations.h"
 #include "foedus-core/storage/masstree/change/insert.h"
 #include "foedus-core/storage/masstree/change/merge.h"
@@ -54,7 +56,7 @@ struct Tree {
   }
   static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
                                const Spot& spot) {
-    ctx.remember_page(&spot.at.page->header, spot.at.version, control);
+    ctx.sets().remember_page(&spot.at.page->header, spot.at.version, control);
     // A write to the key in the other tree needs a TID above the purged one (M48).
     ctx.raise_tid_floor(page::Tid(spot.at.page->header.purged_tid));
   }
@@ -71,7 +73,7 @@ struct Tree {
     std::uint32_t place = spot.index;
     for (;;) {
       const Found found = read_at(ctx, control, record, place, range);
-      if (found != Found::kMoved || ctx.write_set().contains(record)) [[likely]]
+      if (found != Found::kMoved || ctx.sets().writes().contains(record)) [[likely]]
         return found;
       if (!masstree::track_moved(ctx.pool(), control, record, &record, &place)) return found;
     }
@@ -155,8 +157,8 @@ Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_
   FOEDUS_CHECK(make_volatile(ctx, control, key, &made));
   FOEDUS_SYNC_POINT("masstree:lock_placed");
   FOEDUS_CHECK(ctx.hold(control, made.record, key));
-  if (!made.is_new || ctx.page_set().is_empty()) return {};
-  const Found found = ctx.look_at(control, made.record, occ::TxnContext::Remember::kAbsence);
+  if (!made.is_new || ctx.sets().pages().is_empty()) return {};
+  const Found found = occ::look_at(ctx, control, made.record, occ::Remember::kAbsence);
   return found == Found::kAbsent ? Status()
                                  : ctx.conflict(ConflictReason::kRecordChanged, control, key);
 }

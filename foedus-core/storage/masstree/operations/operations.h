@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/keyed/write_mode.h"
 #include "foedus-core/storage_meta/storage_control.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/masstree/change/own.h"
 #include "foedus-core/storage/masstree/change/track.h"
 #include "foedus-core/storage/masstree/layout/page.h"
@@ -148,11 +149,11 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
     range.out_bytes = static_cast<std::uint32_t>(payload_.size());
     const occ::Found found = read_at(*ctx_, control_, record, place, &range);
     if (found == occ::Found::kConflict) {
-      if (ctx_->has_page_failure()) return ctx_->no_page(control_);
+      if (ctx_->cold_pages().has_failed()) return ctx_->no_page(control_);
       return ctx_->conflict(ConflictReason::kRetryBound, control_, key());
     }
     if (found == occ::Found::kMoved) {
-      if (ctx_->write_set().contains(record)) {  // M9
+      if (ctx_->sets().writes().contains(record)) {  // M9
         bool moved = false;
         FOEDUS_CHECK(settle_own(*ctx_, control_, ctx_->clock().current(), &moved));
       }
@@ -218,7 +219,7 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
     copy_cold(route, at.page, slice);
     return {};
   }
-  ctx_->remember_page(&at.page->header, at.version, control_);
+  ctx_->sets().remember_page(&at.page->header, at.version, control_);
   begin_page(route, at.page, at.version, slice);
   return {};
 }

@@ -45,7 +45,7 @@ class Cursor {
   // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
   // transaction is open.
   bool try_next() {
-    if (row_ == row_end_ || ctx_->write_set().size() != writes_) return false;
+    if (row_ == row_end_ || ctx_->sets().writes().size() != writes_) return false;
     const TakenRow& row = rows_[row_++];
     key_at_ = rows_memory_.get() + row.offset;
     key_bytes_ = row.key_bytes;

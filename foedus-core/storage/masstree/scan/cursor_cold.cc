@@ -1,6 +1,7 @@
 // Cursors in snapshot pages (M25).
 #include <algorithm>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/masstree/change/own.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/layout/page_check.h"
@@ -37,7 +38,7 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   }
   if (!at->is_cold) return {};
   route->cold_page = page::SnapshotPageId(at->page->header.page_id);
-  installs_ = ctx_->installs();
+  installs_ = ctx_->sets().materialized();
   begin_cold(route, top);
   return {};
 }
@@ -79,12 +80,12 @@ BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
   const std::uint8_t ahead = route->cold_ahead_begin++;
   const page::SnapshotPageId id = route->cold_ahead[ahead];
-  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().page(id));
   if (header == nullptr) return nullptr;
   const ColdPlace place{Identity(control_->id(), layer_of(*route), 0), route->cold_ahead_low[ahead],
                         route->cold_ahead_last[ahead]};
   if (!place.is_of(*header) || !TreePage::of(header)->contains(slice)) {
-    return ctx_->not_that_page(id);
+    return ctx_->cold_pages().refuse(id);
   }
   return BorderPage::of(header);
 }
@@ -103,7 +104,7 @@ void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
 
 // Copies records whose turn has come (M41).
 Status Cursor::copy_records(Route* route) {
-  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().page(route->cold_page));
   if (header == nullptr) return ctx_->no_page(control_);
   route->copy.take_records(BorderPage::of(header), route->position, reverse_, false);
   return {};
@@ -149,14 +150,14 @@ void Cursor::note_drops() {
 }
 
 bool Cursor::may_miss_own() const {
-  if (ctx_->write_set().is_empty()) return false;
+  if (ctx_->sets().writes().is_empty()) return false;
   // order: relaxed, after the acquire of the pointer that lost its volatile half again (Q3).
   return control_->drop_epoch.load_relaxed() != drop_epoch_;
 }
 
 // Seeks the position again if the transaction may have written there between two calls.
 Status Cursor::resume_cold() {
-  if (ctx_->installs() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
+  if (ctx_->sets().materialized() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
     return {};
   has_bound_ = true;
   bound_.assign(key());

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/scan/cursor.h"
 
@@ -25,7 +26,7 @@ constexpr std::uint64_t kVisited =
 // since the rows were taken. It may also have written to a deleted record that was passed over
 // after that row.
 void Cursor::forget_rows() {
-  if (row_ != 0 && writes_ != ctx_->write_set().size()) {
+  if (row_ != 0 && writes_ != ctx_->sets().writes().size()) {
     top().position = static_cast<std::uint8_t>(row_positions_[row_ - 1] + 1);
     rows_wanted_ = 1;  // a scan that writes as it goes has none taken in vain
   }
@@ -45,7 +46,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
   if (rows_memory_ == nullptr) rows_memory_ = std::make_unique<char[]>(kRowsBytes);
   Route& route = top();
   BorderPage* const page = route.page;
-  occ::WriteSet& writes = ctx_->write_set();
+  occ::WriteSet& writes = ctx_->sets().writes();
   const bool has_writes = !writes.is_empty();
   const std::size_t prefix_bytes = route.prefix_bytes;
   // A key whose slice comes before this one, in the direction of the scan, lies inside the range.
@@ -71,7 +72,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
     if ((tid.word() & kVisited) != 0 || (has_writes && writes.contains(record))) break;
     if (tid.is_deleted()) {
       if (has_last) ask_end = std::min(ask_end + 1, page_end);
-      ctx_->remember_read(record, tid, control_);
+      ctx_->sets().remember_read(record, tid, control_);
       continue;
     }
     // The slot is read after the first look at the TID, and before the second one (M6).
@@ -96,8 +97,8 @@ bool Cursor::take_rows(std::uint64_t limit) {
             base::racy_read(key + key_bytes, page->payload(slot), payload_bytes);
         });
     if (!is_whole) break;
-    ctx_->note_use(record);
-    ctx_->remember_read(record, tid, control_);
+    ctx_->uses().note(record);
+    ctx_->sets().remember_read(record, tid, control_);
     row_positions_[count] = static_cast<std::uint8_t>(position);
     rows_[count++] = {static_cast<std::uint32_t>(used), static_cast<std::uint16_t>(key_bytes),
                       static_cast<std::uint16_t>(payload_bytes)};

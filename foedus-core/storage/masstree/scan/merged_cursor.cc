@@ -56,8 +56,8 @@ Status MergedCursor::step(std::uint64_t limit) {
 
 Status MergedCursor::next_merged(std::uint64_t limit) {
   if (is_started_ && row_->at_end()) return {};
-  if (is_started_ && writes_ != ctx_->write_set().size() && !reopen()) return {};
-  writes_ = ctx_->write_set().size();
+  if (is_started_ && writes_ != ctx_->sets().writes().size() && !reopen()) return {};
+  writes_ = ctx_->sets().writes().size();
   FOEDUS_CHECK(step(limit));
   is_same_key_ = false;
   if (main_.at_end() || delta_->at_end()) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/layout/page_check.h"
 #include "foedus-core/storage/masstree/search/snapshot_find.h"
@@ -70,7 +71,7 @@ Status SnapshotCursor::next() {
 // Returns a page, or null if it cannot be read. The first look at a page checks that it is the
 // right one.
 TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
-  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().page(id));
   return header == nullptr ? nullptr : TreePage::of(header);
 }
 
@@ -86,7 +87,7 @@ Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t pref
   FOEDUS_INVARIANT(!root.is_null(), control_->id());
   TreePage* page = page_of(root);
   if (page != nullptr && !ColdRoot{control_->id(), prefix_bytes / 8}.is_of(page->header)) {
-    page = ctx_->not_that_page(root);
+    page = ctx_->cold_pages().refuse(root);
   }
   return descend(root, page, is_bounded);
 }
@@ -118,9 +119,9 @@ TreePage* SnapshotCursor::child_of(InteriorPage* page, unsigned child, unsigned 
                                    page::SnapshotPageId* id) {
   const ColdPlace place = ColdPlace::below(*page, child, keys);
   *id = page->child(child).load().snapshot_page;
-  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_child(&page->child(child)));
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().child(&page->child(child)));
   TreePage* const found = header == nullptr ? nullptr : TreePage::of(header);
-  if (found != nullptr && !place.is_of(found->header)) return ctx_->not_that_page(*id);
+  if (found != nullptr && !place.is_of(found->header)) return ctx_->cold_pages().refuse(*id);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/masstree/layout/page.h"
@@ -113,19 +114,19 @@ class ColdSearch {
       FOEDUS_SYNC_POINT("masstree:cold_seen");
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
       const page::PageHeader* const cold =
-          ctx_.cold_page(ids.snapshot_page, looked_at(*page, i, keys));
+          ctx_.cold_pages().page(ids.snapshot_page, looked_at(*page, i, keys));
       const bool has_begun = cold == nullptr && ctx_.cold_pages().is_prefetching();
       if (has_begun) return Step::kNoPage;  // without the look under a lock: a hint may be wrong
       if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
           !tree_page(cold)->contains(spot_->slice)) {
         const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
         if (!place.has_value()) {  // halves of two pointers, whose page need not be there (M38)
-          ctx_.forget_page_failure();
+          ctx_.cold_pages().forget_failure();
           continue;
         }
         if (cold == nullptr) return Step::kNoPage;
         if (!place->is_of(*cold)) {
-          ctx_.not_that_page(ids.snapshot_page);
+          ctx_.cold_pages().refuse(ids.snapshot_page);
           return Step::kNoPage;
         }
       }
@@ -169,11 +170,11 @@ class ColdSearch {
 }  // namespace
 
 void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold) {
-  if (!ctx.pointers().empty()) {
-    const occ::PointerEntry& last = ctx.pointers().back();
+  if (!ctx.sets().pointers().is_empty()) {
+    const occ::PointerEntry& last = ctx.sets().pointers().back();
     if (last.storage == control && last.holder == cold.holder && last.observed == cold.ids) return;
   }
-  ctx.remember_pointer(cold.pointer, cold.holder, cold.ids, control, cold.place);
+  ctx.sets().remember_pointer(cold.pointer, cold.holder, cold.ids, control, cold.place);
 }
 
 namespace {
@@ -228,13 +229,13 @@ Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string
 
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
-  const std::size_t pointers = ctx.pointers().size();
+  const std::size_t pointers = ctx.sets().pointers().size();
   Spot spot;
   ColdPointer cold;
   ColdTop top;
   ColdSearch(ctx, control, key, Extent::kPart, &spot, &cold, &top).run_once();
-  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
-  ctx.forget_page_failure();
+  ctx.sets().forget_since(ctx.sets().reads().size(), pointers);  // nothing was read
+  ctx.cold_pages().forget_failure();
 }
 
 bool has_no_tree(const occ::StorageControl* control) {
@@ -242,7 +243,7 @@ bool has_no_tree(const occ::StorageControl* control) {
 }
 
 Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
   if (control->is_dropped()) return ctx.conflict(ConflictReason::kPageDropped, control, key);
   return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }

@@ -2,6 +2,8 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 
@@ -95,10 +97,10 @@ void prefetch_groups(const Landing& at) {
 }  // namespace
 
 void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at) {
-  occ::TxnContext::LastPage& last = ctx.last_page(control);
+  occ::LastPage& last = ctx.hints().last_page(control);
   const bool is_known = last.storage == control && last.txn == ctx.turn();
   if (is_known && land_at(last.page, last.parent, slice, at)) return;
-  const occ::BegunSearch& begun = ctx.begun(control, slice);
+  const occ::BegunSearch& begun = ctx.hints().begun(control, slice);
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
       land_at(begun.page, begun.parent, slice, at)) {
     last = {ctx.turn(), control, begun.page, begun.parent};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/storage/masstree/layout/page.h"

@@ -43,7 +43,7 @@ bool find_slot_in_part(occ::TxnContext& ctx, BorderPage* page, unsigned keys, co
   if (end == 0) return true;
   unsigned group = likely_group(page->low, page->last, wanted.first, keys);
   for (; begin < end; group = (begin + end) / 2) {
-    if (!ctx.load(page, part_of_group(group))) return false;
+    if (!ctx.cold_pages().load(page, part_of_group(group))) return false;
     const unsigned first = group * Group::kKeys;
     const unsigned last = std::min(first + Group::kKeys, keys) - 1;
     if (wanted < place_at(page, first)) {
@@ -71,20 +71,20 @@ page::PagePart part_of_interior_group(unsigned group) {
 bool find_child_in_part(occ::TxnContext& ctx, InteriorPage* page, std::uint64_t slice,
                         unsigned keys, unsigned* child) {
   if (keys > InteriorPage::kSeparatorsMax) {
-    ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+    ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
     return false;
   }
   const auto load_group = [&](unsigned index) {
-    return ctx.load(page, part_of_interior_group(index / InteriorPage::kGroupSize));
+    return ctx.cold_pages().load(page, part_of_interior_group(index / InteriorPage::kGroupSize));
   };
-  if (!ctx.load(page, kInteriorInPart)) return false;
+  if (!ctx.cold_pages().load(page, kInteriorInPart)) return false;
   if (!load_group(page->group_of(slice, keys) * InteriorPage::kGroupSize)) return false;
   *child = page->child_of(slice, keys);
   if (*child < keys && !load_group(*child)) return false;
   if (*child != 0) return load_group(*child - 1);
   const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&page->child(0)) -
                                                  reinterpret_cast<const char*>(page));
-  return ctx.load(page, {.offset = offset, .bytes = sizeof(page::DualPagePointer)});
+  return ctx.cold_pages().load(page, {.offset = offset, .bytes = sizeof(page::DualPagePointer)});
 }
 
 }  // namespace
@@ -101,10 +101,10 @@ BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* cont
     const page::PagePart part =
         page->header.level == 1 ? searched_in_part(ctx, control->id(), place.low, place.last, slice)
                                 : kInteriorInPart;
-    const page::PageHeader* const read = ctx.cold_page(id, part);
+    const page::PageHeader* const read = ctx.cold_pages().page(id, part);
     if (read == nullptr) return nullptr;
     // The child is one level lower: the loop ends.
-    if (!place.is_of(*read)) return ctx.not_that_page(id);
+    if (!place.is_of(*read)) return ctx.cold_pages().refuse(id);
     TreePage* const below = TreePage::of(const_cast<page::PageHeader*>(read));
     if (below->is_border()) return BorderPage::of(below);
     page = InteriorPage::of(below);
@@ -126,7 +126,7 @@ bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends) {
   spot->differs = false;
   // order: relaxed, all of the page is const.
   if (keys > BorderPage::kKeysMax || page->sorted_keys.load_relaxed() != keys) {
-    ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+    ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
     return false;
   }
   ctx.cold_pages().keys_guess(page->header.storage_id) = static_cast<std::uint8_t>(keys);
@@ -138,9 +138,9 @@ bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends) {
   const std::uint32_t payload = spot->slot.payload_offset();
   if (spot->slot.is_layer()) {
     constexpr std::uint32_t kPointerBytes = sizeof(page::DualPagePointer);
-    if (!ctx.load(page, {.offset = payload, .bytes = kPointerBytes})) return false;
+    if (!ctx.cold_pages().load(page, {.offset = payload, .bytes = kPointerBytes})) return false;
     if (payload % alignof(page::DualPagePointer) != 0) {
-      ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+      ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
       return false;
     }
     spot->layer = {page->layer_pointer(spot->slot), page};
@@ -148,7 +148,7 @@ bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends) {
     return true;
   }
   const std::uint32_t record = spot->slot.offset();
-  if (!ctx.load(page, {.offset = record, .bytes = payload - record})) return false;
+  if (!ctx.cold_pages().load(page, {.offset = record, .bytes = payload - record})) return false;
   spot->differs = page->remainder(spot->slot) != spot->rest.substr(8);
   return true;
 }

@@ -58,7 +58,7 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   if (control->has_delta()) [[unlikely]]
     prefetch(ctx, control->delta.get(), key);
   const std::uint64_t slice = slice_of(key);
-  occ::BegunSearch& begun = ctx.begun(control, slice);
+  occ::BegunSearch& begun = ctx.hints().begun(control, slice);
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control) {
     if (!finish_search(&ctx.pool(), begun)) prefetch_cold(ctx, control, key);
     return;
@@ -68,7 +68,7 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
   if (page == nullptr) return prefetch_cold(ctx, control, key);
   begun = {ctx.turn(), control, slice, &page->header, parent};
-  const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
+  const occ::BegunSearch* const earlier = ctx.hints().exchange_turn(&begun);
   // The earlier search may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
   // The earlier search may have given way to one in pages of a snapshot.

@@ -14,25 +14,25 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
                         page::SnapshotPageId id, std::uint64_t slice, Extent extent, ColdTop* top) {
   // This may be a border page.
   const page::PagePart first = extent == Extent::kPart ? kSearchedInPart : kSearched;
-  const page::PageHeader* read = ctx.cold_page(id, first);
+  const page::PageHeader* read = ctx.cold_pages().page(id, first);
   if (read == nullptr) return nullptr;
   if (read->level != 0 && ctx.cold_pages().is_in_part(read)) {
     if (ctx.cold_pages().reads_interior_in_part()) {
       InteriorPage* const interior = InteriorPage::of(tree_page(read));
       if (!is_page_of(*read, control->id(), layer, read->level) || !interior->contains(slice)) {
-        return ctx.not_that_page(id);
+        return ctx.cold_pages().refuse(id);
       }
       *top = {id, interior->low, interior->last};
       ctx.cold_pages().expect(id, kInteriorInPart.lines);  // the next search waits once less
       return border_in_part(ctx, control, interior, slice);
     }
-    read = ctx.cold_page(id, kSearched);
+    read = ctx.cold_pages().page(id, kSearched);
     if (read == nullptr) return nullptr;
   }
   TreePage* page = tree_page(read);
   // The caller checks its slices by the pointer that led here.
   if (!is_page_of(*read, control->id(), layer, read->level) || !page->contains(slice)) {
-    return ctx.not_that_page(id);
+    return ctx.cold_pages().refuse(id);
   }
   *top = {id, page->low, page->last};
   while (!page->is_border()) {
@@ -44,9 +44,9 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
     const bool in_part = above->header.level == 1 && extent == Extent::kPart;
     const page::PagePart part =
         in_part ? searched_in_part(ctx, control->id(), place.low, place.last, slice) : kSearched;
-    read = ctx.cold_child(&above->child(child), part);
+    read = ctx.cold_pages().child(&above->child(child), part);
     if (read == nullptr) return nullptr;
-    if (!place.is_of(*read)) return ctx.not_that_page(id);
+    if (!place.is_of(*read)) return ctx.cold_pages().refuse(id);
     page = tree_page(read);
   }
   return BorderPage::of(page);
@@ -96,14 +96,16 @@ bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange
   const char* const body = page->payload(slot);
   const std::uint32_t begin = slot.payload_offset();
   if (slot.is_chain()) {
-    if (!ctx.load(page, {.offset = begin, .bytes = page::kPayloadRoomBytesMin})) return false;
+    if (!ctx.cold_pages().load(page, {.offset = begin, .bytes = page::kPayloadRoomBytesMin}))
+      return false;
     const page::StorageId storage = page->header.storage_id;
     return read_cold_overflow(ctx, storage, load_overflow_id(body), range);
   }
   range->payload_bytes = slot.payload_bytes();
   const std::uint32_t wanted = range->wanted_of(slot.payload_bytes());
   if (wanted == 0) return true;
-  if (!ctx.load(page, {.offset = begin + range->offset, .bytes = wanted})) return false;
+  if (!ctx.cold_pages().load(page, {.offset = begin + range->offset, .bytes = wanted}))
+    return false;
   std::memcpy(range->out, body + range->offset, wanted);
   return true;
 }

@@ -1,5 +1,6 @@
 #include "foedus-core/storage/masstree/search/snapshot_read.h"
 
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/masstree/search/find.h"
 #include "foedus-core/storage/masstree/search/snapshot_find.h"
 
@@ -12,7 +13,7 @@ void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   Spot spot;
   ColdTop top;
   static_cast<void>(find_in_snapshot(ctx, control, 0, root, key, Extent::kPart, &spot, &top));
-  ctx.forget_page_failure();
+  ctx.cold_pages().forget_failure();
 }
 
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,

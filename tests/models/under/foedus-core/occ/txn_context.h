@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for occ/txn_context.h and occ/access_set.h: the sets of a transaction as small vectors,
+// Stands in for occ/txn_context.h and what it includes: the sets of a transaction as small vectors,
 // with what txn/commit*.cc calls. All of it belongs to one thread; what threads share (records,
 // clock, log ring) is the engine's own.
 
@@ -138,6 +138,36 @@ class WaiterPool {
   std::deque<LockWaiter> waiters_;
 };
 
+class AccessSets {
+ public:
+  WriteSet& writes() { return writes_; }
+  PageSet& pages() { return pages_; }
+  ReadSet& reads() { return reads_; }
+  std::vector<PointerEntry>& pointers() { return pointers_; }
+
+ private:
+  WriteSet writes_;
+  PageSet pages_;
+  ReadSet reads_;
+  std::vector<PointerEntry> pointers_;
+};
+
+class TxnLocks {
+ public:
+  explicit TxnLocks(std::uint32_t session) : waiters_(session) {}
+  bool lock(page::RecordHeader* record, LockWaiter* waiter) {
+    occ::lock(&record->lock, waiter);
+    return true;
+  }
+  bool holds(const page::RecordHeader*) const { return false; }
+  HeldLocks held() const { return {}; }
+  WaiterPool& waiters() { return waiters_; }
+  void release() {}
+
+ private:
+  WaiterPool waiters_;
+};
+
 class TxnContext {
  public:
   struct Counters {
@@ -148,7 +178,7 @@ class TxnContext {
 
   TxnContext(page::PagePool* pool, epoch::EpochClock* clock, log::LogBuffer* log,
              std::uint32_t session)
-      : pool_(pool), clock_(clock), log_(log), session_(session), waiters_(session) {}
+      : pool_(pool), clock_(clock), log_(log), session_(session), locks_(session) {}
 
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
@@ -162,21 +192,11 @@ class TxnContext {
   Status conflict(ConflictReason, StorageControl*, std::string_view = {}) {
     return ErrorCode::kConflict;
   }
-  bool lock_record(page::RecordHeader* record, LockWaiter* waiter) {
-    lock(&record->lock, waiter);
-    return true;
-  }
-  bool holds(const page::RecordHeader*) const { return false; }
-  HeldLocks held() const { return {}; }
-  void release_held() {}
   void end() {}
   void end_for_retry() {}
 
-  WriteSet& write_set() { return write_set_; }
-  PageSet& page_set() { return page_set_; }
-  ReadSet& reads() { return reads_; }
-  std::vector<PointerEntry>& pointers() { return pointers_; }
-  WaiterPool& waiters() { return waiters_; }
+  AccessSets& sets() { return sets_; }
+  TxnLocks& locks() { return locks_; }
   Counters& counters() { return counters_; }
   page::Tid last_tid() const { return last_tid_; }
   page::Tid tid_floor() const { return {}; }
@@ -187,11 +207,8 @@ class TxnContext {
   epoch::EpochClock* const clock_;
   log::LogBuffer* const log_;
   const std::uint32_t session_;
-  WriteSet write_set_;
-  PageSet page_set_;
-  ReadSet reads_;
-  std::vector<PointerEntry> pointers_;
-  WaiterPool waiters_;
+  AccessSets sets_;
+  TxnLocks locks_;
   Counters counters_{};
   page::Tid last_tid_;
   Epoch begin_epoch_;

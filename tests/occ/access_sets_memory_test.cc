@@ -2,7 +2,7 @@
 // What the sets of a transaction promise to do without memory.
 #include <vector>
 
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/access_sets.h"
 #include "tests/faults/memory_faults.h"
 
 namespace foedus::occ {

@@ -1,4 +1,4 @@
-#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/access_sets.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/occ/txn_locks.h"
 
 namespace foedus::occ {
 namespace {

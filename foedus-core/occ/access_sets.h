@@ -1,0 +1,105 @@
+#pragma once
+// AccessSets: all that a transaction has to remember until it commits: records read, pointers
+// followed, pages of which it relies on what they lack, and writes (paper §6, §8, appendix D.3).
+//
+//   O4  A serializable transaction remembers every record it looked at, present or deleted. It also
+//       remembers every page in which it missed a key or scanned, and every pointer that it
+//       followed to a snapshot page.
+//
+// The sets are private to the session, on lines of its own. The arrays keep their room from one
+// transaction to the next, so nothing is allocated once a session has seen its usual load. Arrays
+// that a large transaction has made larger than kKeptBytesMax are given back at its end. Large
+// pieces count against the memory of the database: once that is spent, a call that adds to a set
+// throws base::BudgetSpent.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "foedus-core/occ/read_sets.h"
+#include "foedus-core/occ/write_set.h"
+
+namespace foedus::occ {
+
+class AccessSets {
+ public:
+  explicit AccessSets(base::MemorySource* source)
+      : reads_(source), pointers_(source), pages_(source), writes_(source) {
+    reads_.reserve(kReadsReserved);
+    pointers_.reserve(kPointersReserved);
+  }
+
+  // Begins a transaction. Without `remembers_reads`, it needs none of its reads again: it is not
+  // serializable.
+  void begin(bool remembers_reads) { remembers_reads_ = remembers_reads; }
+  void clear() {
+    reads_.clear();
+    pointers_.clear();
+    pages_.clear();
+    writes_.clear();
+  }
+
+  ReadSet& reads() { return reads_; }
+  PointerSet& pointers() { return pointers_; }
+  PageSet& pages() { return pages_; }
+  WriteSet& writes() { return writes_; }
+
+  void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
+    if (remembers_reads_) reads_.add({record, observed, storage});
+  }
+  // Remembers the read if that takes no memory. False: it was not remembered.
+  [[gnu::always_inline]] bool try_remember_read(page::RecordHeader* record, page::Tid observed,
+                                                StorageControl* storage) {
+    if (!remembers_reads_) [[unlikely]]
+      return true;
+    if (!reads_.has_room()) [[unlikely]]
+      return false;
+    reads_.add_reserved({record, observed, storage});
+    return true;
+  }
+  void remember_page(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
+    if (remembers_reads_) pages_.add(page, observed, storage);
+  }
+  void remember_pointer(page::DualPagePointer* pointer, page::PageHeader* holder,
+                        const page::DualPageIds& observed, StorageControl* storage,
+                        std::uint64_t place = 0) {
+    if (remembers_reads_) pointers_.add({pointer, holder, observed, storage, place});
+  }
+
+  // Drops entries of a followed pointer, by what they observed, where the new page's own pointers
+  // and versions say all that they did. The transaction has materialized that snapshot page.
+  // Returns whether there were any.
+  bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed) {
+    ++materialized_;
+    return pointers_.remove(storage, observed);
+  }
+  // Counts calls of forget_pointer(): snapshot-resident rows that were read may have own writes.
+  std::uint64_t materialized() const { return materialized_; }
+  // Forgets what was remembered of a page that no other session will ever see.
+  void forget_since(std::size_t reads, std::size_t pointers) {
+    reads_.truncate(reads);
+    pointers_.truncate(pointers);
+  }
+  // Makes room for what `records` records that move may take in the sets.
+  void reserve_moves(std::size_t records) {
+    writes_.reserve_moves(std::min(records, writes_.size()));
+    if (!pages_.is_empty()) pages_.reserve(kPageMovesMax);
+  }
+
+ private:
+  // Room that most transactions never outgrow.
+  static constexpr std::size_t kReadsReserved = 4096;
+  static constexpr std::size_t kPointersReserved = 256;
+  // Entries that one page of the page-version set becomes when its keys move, of two that are
+  // merged.
+  static constexpr std::size_t kPageMovesMax = 4;
+
+  bool remembers_reads_ = true;
+  ReadSet reads_;
+  PointerSet pointers_;
+  PageSet pages_;
+  WriteSet writes_;
+  std::uint64_t materialized_ = 0;
+};
+
+}  // namespace foedus::occ

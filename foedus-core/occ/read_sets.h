@@ -1,0 +1,188 @@
+#pragma once
+// What a transaction has read: read set, pointer set, page-version set (paper §6, §8, appendix
+// D.3).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/occ/address_index.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/tid.h"
+#include "foedus-core/storage_meta/storage_control.h"
+
+namespace foedus::occ {
+
+// A record was read under this TID.
+struct ReadEntry {
+  page::RecordHeader* record;
+  page::Tid observed;
+  StorageControl* storage;
+};
+
+// The read set. All of its room is constructed, so adding an entry is a look at the end and a
+// store, in line. The vector's own push_back() would be a call.
+class ReadSet {
+ public:
+  explicit ReadSet(base::MemorySource* source = nullptr)
+      : room_(base::LineAllocator<ReadEntry>(source)) {}
+  ReadSet(const ReadSet&) = delete;
+  ReadSet& operator=(const ReadSet&) = delete;
+
+  // Makes room for `count` entries in all.
+  void reserve(std::size_t count) {
+    if (count > room_.size()) resize(count);
+  }
+  [[gnu::always_inline]] bool has_room() const { return next_ != room_end_; }
+  // Adds an entry, and allocates nothing. REQUIRES: has_room().
+  [[gnu::always_inline]] void add_reserved(const ReadEntry& entry) { *next_++ = entry; }
+  // Allocates, if at all, before it changes anything.
+  [[gnu::always_inline]] void add(const ReadEntry& entry) {
+    if (!has_room()) [[unlikely]]
+      grow();
+    add_reserved(entry);
+  }
+  // Forgets all but the first `count`.
+  void truncate(std::size_t count) {
+    FOEDUS_INVARIANT(count <= size(), count, size());
+    next_ = begin() + count;
+  }
+  void clear() {
+    base::trim(&room_, kKeptBytesMax);
+    next_ = room_.data();
+    room_end_ = next_ + room_.size();
+  }
+  bool is_empty() const { return next_ == room_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(next_ - room_.data()); }
+  // Entries that there is room for in all.
+  std::size_t room() const { return room_.size(); }
+  ReadEntry& operator[](std::size_t i) { return room_[i]; }
+  ReadEntry* begin() { return room_.data(); }
+  ReadEntry* end() { return next_; }
+
+ private:
+  void resize(std::size_t room);
+  [[gnu::noinline]] void grow();
+
+  base::LineVector<ReadEntry> room_;
+  ReadEntry* next_ = nullptr;      // after those that are used
+  ReadEntry* room_end_ = nullptr;  // of room_
+};
+
+// A dual page pointer was followed to its snapshot page.
+struct PointerEntry {
+  page::DualPagePointer* pointer;  // where it was then
+  page::PageHeader* holder;        // the page that the pointer lies in; null: a storage's root
+  page::DualPageIds observed;
+  StorageControl* storage;
+  std::uint64_t place = 0;  // the storage's own: where it is found again if it does not stay there
+};
+
+// The answers that a second look at a followed pointer can give.
+enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
+
+// Looks at a followed pointer of a storage in which pointers stay where they are.
+inline PointerLook look_in_place(const PointerEntry& entry) {
+  // A page that has gone keeps its pointers as they were.
+  const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
+  if (has_gone) return PointerLook::kDropped;
+  // Both halves: null -> installed -> gleaned -> dropped -> null is a change.
+  return entry.pointer->load() == entry.observed ? PointerLook::kSame : PointerLook::kInstalled;
+}
+
+// The pointer set.
+class PointerSet {
+ public:
+  explicit PointerSet(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<PointerEntry>(source)) {}
+
+  void reserve(std::size_t count) { entries_.reserve(count); }
+  // Adds an entry, unless it says what the newest one does.
+  void add(const PointerEntry& entry) {
+    if (!entries_.empty()) {
+      const PointerEntry& last = entries_.back();
+      if (last.pointer == entry.pointer && last.observed == entry.observed &&
+          last.place == entry.place) {
+        return;
+      }
+    }
+    entries_.push_back(entry);
+  }
+  // Returns whether `pointer` was followed while it was `ids`.
+  bool has(const page::DualPagePointer* pointer, const page::DualPageIds& ids) const;
+  // Makes entries of `pointer` that observed `before` say `after`. Returns whether there are any.
+  bool replace(const page::DualPagePointer* pointer, const page::DualPageIds& before,
+               const page::DualPageIds& after);
+  // Drops entries of the storage, or of the pointer, that observed `ids`. Returns whether there
+  // were any.
+  bool remove(const StorageControl* storage, const page::DualPageIds& ids);
+  bool remove(const page::DualPagePointer* pointer, const page::DualPageIds& ids);
+  // Forgets all but the first `count`.
+  void truncate(std::size_t count) {
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(count), entries_.end());
+  }
+  void clear() {
+    entries_.clear();
+    base::trim(&entries_, kKeptBytesMax);
+  }
+  bool is_empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  const PointerEntry& back() const { return entries_.back(); }
+  const PointerEntry& operator[](std::size_t i) const { return entries_[i]; }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  base::LineVector<PointerEntry> entries_;
+};
+
+// All keys of a page, present and missing, were looked at.
+struct PageEntry {
+  page::PageHeader* page;
+  page::PageVersion observed;  // counts only
+  StorageControl* storage;
+};
+
+// The page-version set.
+class PageSet {
+ public:
+  explicit PageSet(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<PageEntry>(source)), index_(source) {}
+
+  base::LineVector<PageEntry>& entries() { return entries_; }
+  bool is_empty() const { return entries_.empty(); }
+  // Makes room: `count` more entries need no allocation.
+  void reserve(std::size_t count) {
+    base::reserve_more(&entries_, count);
+    index_.reserve(count);
+  }
+  // Remembers `page` as seen; the first look counts.
+  void add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage);
+  PageEntry* find(const page::PageHeader* page) {
+    if (entries_.empty()) return nullptr;
+    const std::uint32_t i = index_.find(page);
+    return i == AddressIndex::kNone ? nullptr : &entries_[i];
+  }
+  // Follows a change that the transaction itself made to `page`, under the page's lock. Its own
+  // change is no phantom if the remembered version was still true before.
+  void advance_page_version(const page::PageHeader* page, page::PageVersion before,
+                            page::PageVersion after) {
+    PageEntry* const entry = find(page);
+    if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
+  }
+  // Makes `entry` that of another page, to which its keys went.
+  void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
+  void clear() {
+    entries_.clear();
+    base::trim(&entries_, kKeptBytesMax);
+    index_.clear();
+  }
+
+ private:
+  base::LineVector<PageEntry> entries_;
+  AddressIndex index_;
+};
+
+}  // namespace foedus::occ

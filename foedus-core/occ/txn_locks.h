@@ -1,0 +1,197 @@
+#pragma once
+// TxnLocks: the record locks that a transaction takes before its commit (get_for_update, and reads
+// of the second half of transact()'s tries), and those that its retry takes first.
+//
+//     held --release()--> to take again --take_again(), in the retry's begin--> held
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/occ/address_index.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus/status.h"
+
+namespace foedus::occ {
+
+// Microseconds for which a transaction waits for a record's lock before it conflicts: a user may
+// have forgotten what get_for_update() locked.
+inline constexpr std::uint64_t kLockWaitUs = 10'000'000;
+
+// A record lock that a transaction holds before its commit (get_for_update).
+struct HeldLock {
+  page::RecordHeader* record;
+  LockWaiter* waiter;
+};
+
+// The record locks that a transaction holds. Lookup is O(1), however many there are.
+class HeldLocks {
+ public:
+  explicit HeldLocks(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<HeldLock>(source)), index_(source) {}
+
+  bool is_empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  const base::LineVector<HeldLock>& entries() const { return entries_; }
+  bool contains(const page::RecordHeader* record) const {
+    return !entries_.empty() && find(record) != AddressIndex::kNone;
+  }
+  // Returns whether all held records lie at lower addresses: then `record` may be waited for (O1).
+  // May return false though they do, once the highest one has moved.
+  bool are_below(const page::RecordHeader* record) const { return highest_ < address_of(record); }
+  void add(page::RecordHeader* record, LockWaiter* waiter);
+  // Makes room: `count` more locks need no allocation.
+  void reserve(std::size_t count) {
+    base::reserve_more(&entries_, count);
+    index_.reserve(count);
+  }
+  // Replaces `from` by `to`, which `waiter` holds. Returns the waiter that holds `from`. REQUIRES:
+  // contains(from).
+  LockWaiter* move(const page::RecordHeader* from, page::RecordHeader* to, LockWaiter* waiter);
+  void clear() {
+    entries_.clear();
+    base::trim(&entries_, kKeptBytesMax);
+    index_.clear();
+    highest_ = 0;
+  }
+
+ private:
+  static std::uintptr_t address_of(const page::RecordHeader* record) {
+    return reinterpret_cast<std::uintptr_t>(record);
+  }
+  // Returns the place of the lock. An address from which a lock has moved away stays in the index.
+  std::uint32_t find(const page::RecordHeader* record) const {
+    const std::uint32_t i = index_.find(record);
+    return i == AddressIndex::kNone || entries_[i].record != record ? AddressIndex::kNone : i;
+  }
+
+  base::LineVector<HeldLock> entries_;
+  AddressIndex index_;  // record -> entries_
+  std::uintptr_t highest_ = 0;
+};
+
+// LockWaiters that stay where they are (O2); their room is kept.
+class WaiterPool {
+ public:
+  WaiterPool() = default;  // of a system transaction
+  WaiterPool(base::MemorySource* source, std::uint32_t session)
+      : source_(source), session_(session) {}
+  ~WaiterPool() { drop_blocks(0); }
+  WaiterPool(const WaiterPool&) = delete;
+  WaiterPool& operator=(const WaiterPool&) = delete;
+
+  LockWaiter* take() {
+    if (next_ == end_) [[unlikely]]
+      begin_block();
+    return next_++;
+  }
+  // Makes room: `count` more waiters are taken without allocation.
+  void reserve(std::size_t count) {
+    while (blocks_.size() < blocks_used_ + (count + kBlockWaiters - 1) / kBlockWaiters) add_block();
+  }
+  void clear() {
+    blocks_used_ = 0;
+    next_ = end_ = nullptr;
+    if (blocks_.size() > kBlocksKept) [[unlikely]]
+      drop_blocks(kBlocksKept);
+  }
+
+ private:
+  static constexpr std::size_t kBlockWaiters = 256;
+  static constexpr std::size_t kBlockBytes = kBlockWaiters * sizeof(LockWaiter);
+  static constexpr std::size_t kBlocksKept = kKeptBytesMax / kBlockBytes;
+
+  void add_block();
+  void drop_blocks(std::size_t kept);
+  void begin_block() {
+    if (blocks_used_ == blocks_.size()) add_block();
+    next_ = blocks_[blocks_used_++].get();
+    end_ = next_ + kBlockWaiters;
+  }
+
+  base::MemorySource* const source_ = nullptr;
+  const std::int64_t session_ = -1;
+  std::vector<std::unique_ptr<LockWaiter[]>> blocks_;
+  std::size_t blocks_used_ = 0;
+  LockWaiter* next_ = nullptr;
+  LockWaiter* end_ = nullptr;
+};
+
+class TxnLocks {
+ public:
+  TxnLocks(base::MemorySource* source, std::uint32_t session)
+      : held_(source),
+        to_take_again_(base::LineAllocator<page::RecordHeader*>(source)),
+        waiters_(source, session) {}
+
+  // Locks `record`. Returns false if that took longer than a transaction waits. REQUIRES: O1, it
+  // may be waited for.
+  [[nodiscard]] bool lock(page::RecordHeader* record, LockWaiter* waiter) {
+    if (lock_for(&record->lock, waiter, wait_us_)) [[likely]]
+      return true;
+    set_timed_out(*waiter);
+    return false;
+  }
+  // Returns whether lock() has failed: a retry of the transaction would wait as long.
+  bool has_timed_out() const { return timeout_.waited_us != 0; }
+  // Returns `status` with a text that says for how long and for which session's lock lock() waited.
+  [[gnu::cold]] Status with_timeout(Status status) const;
+  // Sets the time that lock() waits, kLockWaitUs until then.
+  void set_wait_us(std::uint64_t wait_us) { wait_us_ = wait_us; }
+
+  // Takes the record's lock until release(). False: it could only be waited for in a circle, or was
+  // waited for in vain. Throws std::bad_alloc before it locks anything.
+  [[nodiscard]] bool hold(page::RecordHeader* record);
+  bool holds(const page::RecordHeader* record) const { return held_.contains(record); }
+  HeldLocks& held() { return held_; }
+  WaiterPool& waiters() { return waiters_; }
+  // Makes room: `count` more locks can be held without allocation.
+  void reserve(std::size_t count) {
+    waiters_.reserve(count);
+    held_.reserve(count);
+  }
+  // Releases what hold() and take_again() took; a retry may take it again.
+  void release();
+
+  // ---- between a transaction and its retry ---------------------------------------------------
+  bool has_to_take_again() const { return !to_take_again_.empty(); }
+  // Attempts to add a record to those that the retry locks first: memory may be lacking.
+  void want_again(page::RecordHeader* record) {
+    base::trying([&] { to_take_again_.push_back(record); });
+  }
+  // Puts the records for the retry in the order of O1.
+  void sort_for_retry();
+  // Holds them, and waits for each. A record that has moved meanwhile is held in vain. From the
+  // first one that cannot be locked on, records are left to the calls that ask for them.
+  void take_again();
+  void forget_retry() { to_take_again_.clear(); }
+
+  // Begins a transaction.
+  void begin() { timeout_ = {}; }
+  // Ends one. REQUIRES: nothing is held.
+  void end() { waiters_.clear(); }
+
+ private:
+  struct Timeout {
+    std::uint64_t waited_us = 0;  // 0: there was none
+    std::int64_t session = -1;    // the holder; -1: a system transaction
+  };
+
+  [[gnu::cold]] void set_timed_out(const LockWaiter& waiter) {
+    timeout_ = {wait_us_, waiter.met_session()};
+  }
+
+  HeldLocks held_;
+  // Not empty between transactions: the session's reclamation pin is lent, or the records may be
+  // gone.
+  base::LineVector<page::RecordHeader*> to_take_again_;
+  WaiterPool waiters_;
+  Timeout timeout_;
+  std::uint64_t wait_us_ = kLockWaitUs;
+};
+
+}  // namespace foedus::occ

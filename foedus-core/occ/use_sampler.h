@@ -1,0 +1,49 @@
+#pragma once
+// UseSampler: marks the page of about one in kUsesPerMark records that a session looks at. So pages
+// with many wanted records are found marked, and others hardly ever (P8).
+
+#include <cstdint>
+
+#include "foedus-core/base/copy_bytes.h"
+#include "foedus-core/page/page_header.h"
+
+namespace foedus::occ {
+
+class UseSampler {
+ public:
+  // REQUIRES: the record's page is volatile.
+  void note(const page::RecordHeader* record) {
+    if (--uses_to_mark_ == 0) [[unlikely]]
+      choose(record);
+  }
+  // Ends a transaction: its page to mark is protected no longer.
+  void end() {
+    if (page_to_mark_ == nullptr) return;
+    page_to_mark_->mark_used();
+    page_to_mark_ = nullptr;
+  }
+
+ private:
+  static constexpr std::uint32_t kUsesPerMark = 16;  // a power of two
+
+  // Chooses a page to mark. Distances vary: otherwise transactions of one length would mark the
+  // same one of their records each time.
+  //
+  // The page is marked at the next such look, or when the transaction ends, which protects it until
+  // then. Its header is on no line that a read of the record needs; the prefetch has brought it
+  // meanwhile.
+  [[gnu::noinline]] void choose(const page::RecordHeader* record) {
+    if (page_to_mark_ != nullptr) page_to_mark_->mark_used();
+    page_to_mark_ = page::PageHeader::of(const_cast<page::RecordHeader*>(record));
+    base::prefetch_line(page_to_mark_);
+    constexpr std::uint32_t kMultiplier = 0x9e3779b1u;
+    steps_ = steps_ * kMultiplier + 1;
+    uses_to_mark_ = kUsesPerMark / 2 + (steps_ >> 16) % kUsesPerMark;
+  }
+
+  std::uint32_t uses_to_mark_ = kUsesPerMark;
+  std::uint32_t steps_ = 0;                   // decides the next distance
+  page::PageHeader* page_to_mark_ = nullptr;  // null between transactions
+};
+
+}  // namespace foedus::occ

@@ -1,0 +1,176 @@
+#pragma once
+// The write set of a transaction (paper §6).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/address_index.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/storage_meta/storage_control.h"
+
+namespace foedus::occ {
+
+// The precondition of a write, own writes before it included: the call relied on the record's
+// presence or absence. Commit has to find the same.
+enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
+
+// A write to a record: `log` says how. Several entries of one record are applied in order. One line
+// each.
+struct alignas(64) WriteEntry {
+  static constexpr std::uint32_t kNone = AddressIndex::kNone;
+
+  page::RecordHeader* record = nullptr;
+  log::LogRecord* log = nullptr;
+  StorageControl* storage = nullptr;
+  LockWaiter* waiter = nullptr;    // of the lock phase; null while not locked by it
+  std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
+  std::uint32_t place = 0;         // the storage's own: where in its page the record is described
+  std::uint32_t next_own = kNone;  // next entry of the same record
+  Premise premise = Premise::kNone;
+};
+static_assert(sizeof(WriteEntry) == 64);
+
+// A Bloom filter of records: the answer "not added" is certain. With 25 records added, 1 in 80
+// others looks as if it had been added, too.
+class RecordFilter {
+ public:
+  [[gnu::always_inline]] bool may_have(const page::RecordHeader* record) const {
+    const std::uint64_t hash = hash_of(record);
+    return (words_[word_of(hash)] >> bit_of(hash) & 1) != 0;
+  }
+  // Adds it. Returns what may_have() said before.
+  [[gnu::always_inline]] bool add(const page::RecordHeader* record) {
+    const std::uint64_t hash = hash_of(record);
+    std::uint64_t& word = words_[word_of(hash)];
+    const std::uint64_t bit = std::uint64_t{1} << bit_of(hash);
+    const bool before = (word & bit) != 0;
+    word |= bit;
+    return before;
+  }
+  void clear() { words_ = {}; }
+
+ private:
+  static std::uint64_t hash_of(const page::RecordHeader* record) {
+    return reinterpret_cast<std::uint64_t>(record) * 0x9e3779b97f4a7c15u;
+  }
+  static std::size_t word_of(std::uint64_t hash) { return hash >> (64 - kWordBits); }
+  static unsigned bit_of(std::uint64_t hash) { return hash >> (64 - kWordBits - 6) & 63; }
+
+  static constexpr unsigned kWordBits = 5;
+
+  alignas(64) std::array<std::uint64_t, std::size_t{1} << kWordBits> words_{};
+};
+
+// The write set. Entries of one record are linked in order. A reader of own writes begins with the
+// newest entry that sets the whole payload (put or erase), if there is one.
+//
+// Few transactions read a record that they have written, so most entries are never indexed. An
+// entry from indexed_ on is the only one of its record. A lookup is answered by the filter, or by a
+// scan of those few entries; if the scan finds the record, all are indexed.
+class WriteSet {
+ public:
+  struct Own {
+    std::uint32_t first = WriteEntry::kNone;  // where the reader begins
+    std::uint32_t newest = WriteEntry::kNone;
+    std::uint32_t oldest = WriteEntry::kNone;
+  };
+  // An entry in the canonical order of the lock phase.
+  struct Sorted {
+    page::RecordHeader* record;
+    WriteEntry* entry;
+  };
+
+  explicit WriteSet(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<WriteEntry>(source)),
+        sorted_(base::LineAllocator<Sorted>(source)),
+        owns_(base::LineAllocator<Own>(source)),
+        index_(source) {}
+
+  bool is_empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  // Entries that there is room for in all.
+  std::size_t room() const { return entries_.size(); }
+  std::span<WriteEntry> entries() { return {entries_.data(), count_}; }
+  WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
+
+  // Returns the chain of `record`, or one of kNone.
+  Own find(const page::RecordHeader* record) {
+    if (!may_have(record)) [[likely]]
+      return {};
+    const std::uint32_t i = known(record, count_);
+    return i == WriteEntry::kNone ? Own{} : owns_[i];
+  }
+  bool contains(const page::RecordHeader* record) {
+    return may_have(record) && known(record, count_) != WriteEntry::kNone;
+  }
+  // Allocates, if at all, before it changes anything.
+  void add(const WriteEntry& entry) {
+    reserve_one();
+    add_reserved(entry);
+  }
+  // Adds an entry, and allocates nothing. REQUIRES: has_room().
+  [[gnu::always_inline]] void add_reserved(const WriteEntry& entry) {
+    const std::uint32_t number = count_++;
+    // The entry is built in its place, field by field. A copy of the whole entry would read sixteen
+    // bytes at a time just after eight-byte stores, and the processor stalls such loads.
+    new (&entries_[number]) WriteEntry(entry.record, entry.log, entry.storage, entry.waiter,
+                                       entry.overflow, entry.place, entry.next_own, entry.premise);
+    if (filter_.add(entry.record)) [[unlikely]]
+      link_to_known(number);
+  }
+  // Returns whether the next add() does without allocation.
+  bool has_room() const { return count_ < room_; }
+  void reserve_one() {
+    if (!has_room()) [[unlikely]]
+      make_room();
+  }
+  // Makes room: `count` calls of move() in all do not allocate.
+  void reserve_moves(std::size_t count) { index_.reserve(count_ - indexed_ + count); }
+  // Updates the entries of a record that has moved: they say `to` and `place`, and are found by
+  // `to`.
+  void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
+  void clear();
+
+  // Returns whether no record has two entries.
+  bool has_one_for_each() const { return !has_repeats_; }
+  // Puts the entries in canonical order: by record, and by the user's calls within one record.
+  // sorted() holds until the next add(), move() or unsort(), after which it is empty.
+  void sort();
+  void unsort() { sorted_.clear(); }
+  const base::LineVector<Sorted>& sorted() const { return sorted_; }
+
+ private:
+  // Returns false if `record` has no entry for certain. The count comes first: it spares a
+  // transaction without writes the filter.
+  bool may_have(const page::RecordHeader* record) const {
+    return !is_empty() && filter_.may_have(record);
+  }
+  void make_room();
+  // Returns the record's index in owns_, from the entries before `end`; WriteEntry::kNone: it has
+  // none. If it has some, all before `end` are indexed. Allocates nothing: make_room() has made
+  // room.
+  [[gnu::noinline]] std::uint32_t known(const page::RecordHeader* record, std::uint32_t end);
+  // Links entry `number`, the newest of all, to those of its record before it, if there are any.
+  [[gnu::noinline]] void link_to_known(std::uint32_t number);
+  // Indexes the entries before `end`.
+  void index_up_to(std::uint32_t end);
+
+  base::LineVector<WriteEntry> entries_;  // all of its room is constructed
+  base::LineVector<Sorted> sorted_;
+  base::LineVector<Own> owns_;    // one per record that is indexed; all of its room is constructed
+  AddressIndex index_;            // record -> owns_
+  std::uint32_t count_ = 0;       // of entries_ that are used
+  std::uint32_t room_ = 0;        // up to this many entries nothing grows
+  std::uint32_t indexed_ = 0;     // entries before this one are in index_
+  std::uint32_t owns_count_ = 0;  // of owns_
+  bool has_repeats_ = false;
+  RecordFilter filter_;
+};
+
+}  // namespace foedus::occ
