@@ -96,7 +96,6 @@ Scan::~Scan() {
   }
   if (cursor_->kind_ == StorageKind::kMasstree) {
     cursor_->masstree_.close();
-    cursor_->masstree_snapshot_.close();
   } else {
     cursor_->sequential_.close();
   }
@@ -149,11 +148,7 @@ void Scan::move() {
     return;
   }
   const std::uint64_t rows_left = cursor_->rows_left_--;
-  if (cursor_->kind_ == StorageKind::kMasstree && cursor_->is_of_snapshot_) [[unlikely]] {
-    failure_ = cursor_->masstree_snapshot_.next();
-    at_end_ = !failure_.is_ok() || cursor_->masstree_snapshot_.at_end();
-    if (!at_end_) row_ = {cursor_->masstree_snapshot_.key(), cursor_->masstree_snapshot_.payload()};
-  } else if (cursor_->kind_ == StorageKind::kMasstree) {
+  if (cursor_->kind_ == StorageKind::kMasstree) {
     failure_ = cursor_->next_of_tree(rows_left);
     at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
@@ -182,12 +177,11 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
     cursor->is_of_snapshot_ = call.is_of_snapshot();
     cursor->control_ = call.control();
     cursor->may_have_rows_ = false;
-    if (cursor->is_of_snapshot_) [[unlikely]] {
-      cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
-                                      high, options.reverse);
-    } else {
+    if (!cursor->is_of_snapshot_) [[likely]]
       return cursor->open_tree(low, high, options.reverse);
-    }
+    cursor->unapplied_.reset();
+    cursor->masstree_.open_in_snapshot(call.context(), call.control(), call.root_in_snapshot(), low,
+                                       high, options.reverse);
     return Status();
   });
   return Scan(*this, cursor, std::move(status));

@@ -20,7 +20,6 @@
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/masstree/scan/merged_cursor.h"
-#include "foedus-core/storage/masstree/scan/snapshot_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus/database.h"
 #include "foedus/txn.h"
@@ -61,7 +60,6 @@ class alignas(64) ScanCursor {
   std::string high_;
   bool reverse_ = false;
   storage::masstree::MergedCursor masstree_;
-  storage::masstree::SnapshotCursor masstree_snapshot_;
   storage::sequential::Cursor sequential_;
 };
 

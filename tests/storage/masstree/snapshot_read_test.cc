@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/masstree/scan/snapshot_cursor.h"
+#include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/snapshot_read.h"
 #include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/compose/masstree_composer.h"
@@ -81,7 +81,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
   }
   Rows scan(page::SnapshotPageId root, std::string_view low, std::string_view high, bool reverse) {
     Rows rows;
-    cursor_.open(all_.session(kReader).ctx(), all_.control(), root, low, high, reverse);
+    cursor_.open_in_snapshot(all_.session(kReader).ctx(), all_.control(), root, low, high, reverse);
     for (;;) {
       const Status status = cursor_.next();
       EXPECT_TRUE(status.is_ok()) << status.message();
@@ -123,7 +123,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
   Gleaned all_{meta(), compose, never};
   Model model_;
   std::vector<std::pair<page::SnapshotPageId, Model>> snapshots_;
-  SnapshotCursor cursor_;
+  Cursor cursor_;
   base::Random random_{testing::test_seed(7)};
 };
 
@@ -212,7 +212,7 @@ TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
   glean();
   all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
   all_.pages().fail_read_after(3);
-  cursor_.open(all_.session(kReader).ctx(), all_.control(), all_.root(), "", "", false);
+  cursor_.open_in_snapshot(all_.session(kReader).ctx(), all_.control(), all_.root(), "", "", false);
   Status status = cursor_.next();
   while (status.is_ok() && !cursor_.at_end()) {
     all_.pages().fail_read_after(0);

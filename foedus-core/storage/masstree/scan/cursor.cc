@@ -41,6 +41,7 @@ void Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control, std::strin
   high_.assign(high);
   has_high_ = !high.empty();
   reverse_ = reverse;
+  is_of_snapshot_ = false;
   started_ = false;
   at_end_ = false;
   depth_ = 0;
@@ -53,6 +54,14 @@ void Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control, std::strin
   payload_bytes_ = 0;
   row_ = row_end_ = 0;
   rows_wanted_ = 1;
+}
+
+void Cursor::open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                              page::SnapshotPageId root, std::string_view low,
+                              std::string_view high, bool reverse) {
+  this->open(ctx, control, low, high, reverse);
+  is_of_snapshot_ = true;
+  snapshot_root_ = root;
 }
 
 void Cursor::end() {
@@ -70,15 +79,33 @@ void Cursor::close() {
 
 Status Cursor::next(std::uint64_t limit) {
   if (at_end_ || try_next()) return {};
+  Status status = move(limit);
+  if (!status.is_ok()) [[unlikely]]
+    end();
+  return status;
+}
+
+Status Cursor::begin() {
+  started_ = true;
+  has_bound_ = reverse_ ? has_high_ : !low_.empty();
+  bound_.assign(reverse_ ? high_ : low_);
+  if (!is_of_snapshot_) [[likely]]
+    return seek(true);
+  if (snapshot_root_.is_null()) {
+    end();
+    return {};
+  }
+  bound_inclusive_ = !reverse_;
+  return enter_cold_layer(snapshot_root_, 0);
+}
+
+Status Cursor::move(std::uint64_t limit) {
   forget_rows();
   const occ::ColdReads reads(&ctx_->cold_pages());
   if (!started_) {
-    started_ = true;
-    has_bound_ = reverse_ ? has_high_ : !low_.empty();
-    bound_.assign(reverse_ ? high_ : low_);
-    FOEDUS_CHECK(seek(true));
+    FOEDUS_CHECK(begin());
   } else if (top().is_cold()) [[unlikely]] {
-    FOEDUS_CHECK(resume_cold());
+    if (!is_of_snapshot_) FOEDUS_CHECK(resume_cold());
   } else if (top().page->header.load_version() != top().version) {
     has_bound_ = true;
     bound_.assign(key());

@@ -1,6 +1,7 @@
 #pragma once
 // Cursor: the records of a range of a Master-Tree in the order of their keys, or in reverse (paper
-// appendix C, algorithm 3).
+// appendix C, algorithm 3). It goes through volatile pages, and below them through those of the
+// newest snapshot; or through the pages of one snapshot alone.
 //
 //   M13  A page is taken at one version, which is remembered; its order is computed once. A later
 //        move of the page changes nothing in what was taken. The next page is found by the fence of
@@ -40,7 +41,13 @@ class Cursor {
   // Begins a scan of [low, high); an empty `high` means no upper bound. Moves to no record yet.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
+  // Does open() for the tree as it is in the snapshot in which it has `root`; null: it is empty.
+  // Nothing is remembered, and no position is sought twice: a snapshot never changes.
+  void open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                        page::SnapshotPageId root, std::string_view low, std::string_view high,
+                        bool reverse);
   // Moves to the next record, or to the end. `limit`: this many, at least one, may be wanted yet.
+  // After an error the scan is over.
   Status next(std::uint64_t limit = ~std::uint64_t{0});
   // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
   // transaction is open.
@@ -102,6 +109,8 @@ class Cursor {
 
   Route& top() { return routes_[depth_ - 1]; }
   void end();
+  Status move(std::uint64_t limit);
+  Status begin();
   // Begins again after (before, in reverse) bound_, or at it if `inclusive`.
   Status seek(bool inclusive);
   Route* push_route(std::uint32_t prefix_bytes, std::uint64_t* slice);
@@ -161,6 +170,8 @@ class Cursor {
   std::string high_;
   bool has_high_ = false;
   bool reverse_ = false;
+  bool is_of_snapshot_ = false;
+  page::SnapshotPageId snapshot_root_;
 
   // Position.
   bool started_ = false;

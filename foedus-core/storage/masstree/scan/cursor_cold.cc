@@ -63,11 +63,11 @@ unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
 
 // Takes the page of the slice, below the one that was followed to.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
-  BorderPage* page = next_cold(route, slice);
-  if (page == nullptr) {
-    page = cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice, Extent::kWhole,
-                       &route->cold_top);
-  }
+  const bool is_known = route->cold_ahead_begin != route->cold_ahead_end;
+  BorderPage* const page = is_known
+                               ? next_cold(route, slice)
+                               : cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id,
+                                             slice, Extent::kWhole, &route->cold_top);
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);
   ++route->cold_run;
@@ -75,9 +75,8 @@ Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   return {};
 }
 
-// Returns the page of which look_ahead() had the id. Null: there is none, or it cannot be read.
+// Returns the page of which look_ahead() had the id. Null: it cannot be read, or is another one.
 BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
-  if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
   const std::uint8_t ahead = route->cold_ahead_begin++;
   const page::SnapshotPageId id = route->cold_ahead[ahead];
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().page(id));

@@ -19,6 +19,14 @@ class MergedCursor {
   // Does what Cursor::open() does; next() and try_next() do, too.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
+  // Does what Cursor::open_in_snapshot() does. A snapshot has the rows of both.
+  void open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                        page::SnapshotPageId root, std::string_view low, std::string_view high,
+                        bool reverse) {
+    row_ = &main_;
+    is_merging_ = false;
+    main_.open_in_snapshot(ctx, control, root, low, high, reverse);
+  }
   Status next(std::uint64_t limit = ~std::uint64_t{0}) {
     if (!is_merging_) [[likely]]
       return main_.next(limit);
