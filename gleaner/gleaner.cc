@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "gleaner/handoff/record_stream.h"

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/engine/found_catalog.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_control.h"

@@ -1,10 +1,11 @@
+#include "foedus-core/engine/closed_directory.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "foedus-core/engine/directories.h"
-#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 

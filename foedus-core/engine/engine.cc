@@ -11,6 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/options_check.h"

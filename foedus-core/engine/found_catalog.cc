@@ -1,4 +1,6 @@
 // Reads a found log for its storages: which there are, and where in them the records lie.
+#include "foedus-core/engine/found_catalog.h"
+
 #include <algorithm>
 #include <array>
 #include <map>

@@ -8,6 +8,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/memory_shares.h"
 

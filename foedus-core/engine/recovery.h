@@ -29,6 +29,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/borrowed_memory.h"
+#include "foedus-core/engine/found_catalog.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/status.h"

@@ -20,7 +20,6 @@
 
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/engine/directory_names.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
@@ -31,10 +30,6 @@
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
-
-namespace foedus::log {
-class Log;
-}
 
 namespace foedus::engine {
 
@@ -131,79 +126,5 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
 // Returns the position of a record in the order of a storage of that kind; samples are of
 // positions. Defined in gleaner/, as make_snapshot() is.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
-
-// ---- contents of a log without a writer ---------------------------------------------------------
-
-struct FoundCatalog {
-  std::vector<storage_meta::StorageMeta> storages;    // E14, ascending by id
-  page::StorageId next_storage_id{};                  // above all that were ever given
-  bool has_news = false;                              // records after the snapshot before
-  std::vector<std::vector<storage::PageSample>> samples;  // of the log's records, by storage
-};
-
-// Reads the found log for its storages, several segments in parallel, by tasks of `runtime`.
-// `previous`: null: there is no snapshot.
-Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
-                                        base::Runtime* runtime);
-
-// Returns the newest manifest; none: there is no snapshot yet.
-Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
-// Returns kCorruption if the log or a manifest is missing. Segments are removed only once a
-// snapshot covers them. A log has its savepoint before any commit that a snapshot could hold.
-Status check_together(device::Device* device, const log::Log& log,
-                      const std::optional<snapshot::Manifest>& newest);
-
-// Returns an order for all that `log` was found to hold; the caller fills in storages and memory.
-// REQUIRES: Log::make_cut_durable() was successful (E13).
-GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous);
-
-// A directory that no engine has open: locked, with its log read, its newest manifest, its catalog.
-class ClosedDirectory {
- public:
-  // `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there is no log in it.
-  // kInvalidArgument: `names` are refused. kCorruption, kWrongVersion, kIoError, kOutOfSpace (E13).
-  static Result<std::unique_ptr<ClosedDirectory>> open(const DirectoryNames& names,
-                                                       std::uint32_t socs, LogSink sink);
-  ~ClosedDirectory();
-  ClosedDirectory(const ClosedDirectory&) = delete;
-  ClosedDirectory& operator=(const ClosedDirectory&) = delete;
-
-  device::Device* device() { return device_.get(); }
-  base::Runtime* runtime() { return runtime_.get(); }
-  const numa::Topology& topology() const { return *topology_; }
-  // Null: there is no snapshot yet.
-  const snapshot::Manifest* newest_manifest() const {
-    return manifest_.has_value() ? &*manifest_ : nullptr;
-  }
-  // Returns the epoch up to which all commits are durable.
-  Epoch durable() const { return durable_; }
-  Epoch newest_seen() const { return newest_seen_; }
-  // Returns the storages (E14), ascending by id. The next id is above all that were ever given.
-  const std::vector<storage_meta::StorageMeta>& storages() const { return catalog_.storages; }
-  page::StorageId next_storage_id() const { return catalog_.next_storage_id; }
-
-  // Returns how long it took to read the catalog.
-  std::uint64_t catalog_us() const { return catalog_us_; }
-
-  // The segments of the log, those of one logger in their order.
-  std::size_t segment_count() const;
-  Result<std::unique_ptr<log::SegmentRecords>> open_segment(std::size_t index) const;
-  // Returns an order for all of it.
-  GleanOrder order() const;
-
- private:
-  ClosedDirectory() = default;
-  Status read(const DirectoryNames& names, std::uint32_t socs, LogSink sink);
-
-  std::unique_ptr<base::Runtime> runtime_;
-  std::unique_ptr<numa::Topology> topology_;
-  std::unique_ptr<device::Device> device_;
-  std::unique_ptr<log::Log> log_;
-  std::optional<snapshot::Manifest> manifest_;
-  Epoch durable_;
-  Epoch newest_seen_;
-  FoundCatalog catalog_;
-  std::uint64_t catalog_us_ = 0;
-};
 
 }  // namespace foedus::engine

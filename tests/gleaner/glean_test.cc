@@ -17,7 +17,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/device/file_device.h"
-#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/snapshot_reader.h"

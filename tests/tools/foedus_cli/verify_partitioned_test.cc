@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/compose/array_composer.h"

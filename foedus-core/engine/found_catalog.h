@@ -1,0 +1,31 @@
+#pragma once
+// FoundCatalog: the storages that a log without a writer tells of, and samples of its records.
+
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage/base/page_sample.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+class Log;
+}
+
+namespace foedus::engine {
+
+struct FoundCatalog {
+  std::vector<storage_meta::StorageMeta> storages;        // E14, ascending by id
+  page::StorageId next_storage_id{};                      // above all that were ever given
+  bool has_news = false;                                  // records after the snapshot before
+  std::vector<std::vector<storage::PageSample>> samples;  // of the log's records, by storage
+};
+
+// Reads the found log for its storages, several segments in parallel, by tasks of `runtime`.
+// `previous`: null: there is no snapshot.
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
+                                        base::Runtime* runtime);
+
+}  // namespace foedus::engine
