@@ -10,6 +10,7 @@
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage/page_check.h"
 #include "gleaner/reclaim/relocation.h"
+#include "gleaner/reclaim/victims.h"
 
 namespace foedus::gleaner {
 
@@ -83,6 +84,19 @@ Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manif
       base::catching([&] { return snapshot::remove_leftovers(device, &manifest); });
   static_cast<void>(ignored.is_ok());
   return moved;
+}
+
+Result<std::optional<snapshot::Manifest>> reclaim_if_due(device::Device* device,
+                                                         const snapshot::Manifest& newest,
+                                                         const ReclaimOptions& options,
+                                                         GleanReport* report) {
+  const auto victims = choose_victims(newest, options);
+  if (victims.empty()) return std::optional<snapshot::Manifest>();
+  ReclaimCounts counts;
+  FOEDUS_TRY(snapshot::Manifest moved, reclaim(device, newest, victims, &counts));
+  report->snapshot = static_cast<std::uint32_t>(moved.number);
+  report->pages_moved += counts.pages_written;
+  return std::optional<snapshot::Manifest>(std::move(moved));
 }
 
 }  // namespace foedus::gleaner

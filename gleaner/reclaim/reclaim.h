@@ -10,11 +10,14 @@
 //       removes as far as it can.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus/database.h"
 #include "foedus/status.h"
+#include "gleaner/reclaim/reclaim_options.h"
 
 namespace foedus::gleaner {
 
@@ -33,5 +36,12 @@ struct ReclaimCounts {
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,
                                    ReclaimCounts* counts);
+
+// Calls reclaim() with the victims that `options` choose, and counts the moved pages in `report`.
+// Returns nothing if there are no victims. Otherwise as reclaim().
+Result<std::optional<snapshot::Manifest>> reclaim_if_due(device::Device* device,
+                                                         const snapshot::Manifest& newest,
+                                                         const ReclaimOptions& options,
+                                                         GleanReport* report);
 
 }  // namespace foedus::gleaner

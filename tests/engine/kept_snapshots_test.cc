@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 

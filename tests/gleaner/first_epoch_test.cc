@@ -5,7 +5,7 @@
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log.h"
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 

@@ -22,7 +22,7 @@
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_order.h"
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 #include "gleaner/segment_source.h"
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/hash_walk.h"

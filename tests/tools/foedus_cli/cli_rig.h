@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 #include "tests/testing/test_database.h"
 #include "tools/foedus_cli/commands.h"
 

@@ -1,4 +1,4 @@
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 
 #include <memory>
 #include <utility>
@@ -8,57 +8,7 @@
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/unneeded.h"
-#include "gleaner/handoff/record_stream.h"
 #include "gleaner/reclaim/reclaim.h"
-#include "gleaner/reclaim/victims.h"
-
-namespace foedus::gleaner {
-
-namespace {
-
-// Moves the live pages of the victims to new files, and returns the manifest that lists them.
-// Returns nothing if there are no victims.
-Result<std::optional<snapshot::Manifest>> reclaim_by(device::Device* device,
-                                                     const snapshot::Manifest& newest,
-                                                     const ReclaimOptions& options,
-                                                     GleanReport* report) {
-  const auto victims = choose_victims(newest, options);
-  if (victims.empty()) return std::optional<snapshot::Manifest>();
-  ReclaimCounts counts;
-  FOEDUS_TRY(snapshot::Manifest moved, reclaim(device, newest, victims, &counts));
-  report->snapshot = static_cast<std::uint32_t>(moved.number);
-  report->pages_moved += counts.pages_written;
-  return std::optional<snapshot::Manifest>(std::move(moved));
-}
-
-}  // namespace
-}  // namespace foedus::gleaner
-
-namespace foedus::engine {
-
-Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
-                                                        const snapshot::Manifest& newest,
-                                                        ReclaimFrom from, GleanReport* report) {
-  gleaner::ReclaimOptions options;
-  if (from == ReclaimFrom::kUrgent) {
-    options.total_percent_max += options.total_percent_max / 2;
-    options.files_max *= 4;
-  }
-  return gleaner::reclaim_by(device, newest, options, report);
-}
-
-// Returns 0 for a record that a storage of this kind cannot have; the mapper that reads the record
-// refuses it.
-std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
-  return gleaner::can_be_of(kind, record) ? gleaner::position_of(kind, record) : 0;
-}
-
-Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
-  FOEDUS_TRY(const auto tail, sort_tail(order));
-  return tail->compose(report);
-}
-
-}  // namespace foedus::engine
 
 namespace foedus::gleaner {
 
@@ -99,7 +49,7 @@ Status reclaim_directory(device::Device* device, const DirectoryGleanOptions& op
                          snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(remove_old(device, options.snapshots_kept));
   for (int round = 0; round < kRoundsMax; ++round) {
-    FOEDUS_TRY(auto moved, reclaim_by(device, *manifest, options.reclaim, report));
+    FOEDUS_TRY(auto moved, reclaim_if_due(device, *manifest, options.reclaim, report));
     if (!moved.has_value()) break;
     *manifest = std::move(*moved);
     FOEDUS_CHECK(remove_old(device, options.snapshots_kept));
@@ -124,10 +74,6 @@ Status check(const DirectoryGleanOptions& options) {
                        "snapshots_kept must be at least 1, files_max at least 2, and 100 < "
                        "total_percent_goal <= total_percent_max");
 }
-
-}  // namespace
-
-namespace {
 
 Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOptions& options) {
   FOEDUS_TRY(const auto directory,

@@ -18,9 +18,9 @@ struct DirectoryGleanOptions {
   std::vector<std::string> dirs = {};  // as Options::dirs; all that hold files of it
   // As Options::ssd_dirs. The snapshot is written to the other tier.
   std::vector<std::string> ssd_dirs = {};
-  std::uint32_t socs = 0;  // over which the reducers' memory is spread; 0: the machine's
-  std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
-  std::uint32_t reducers = 0;              // also of composers and files; as `mappers`
+  std::uint32_t socs = 0;      // over which the reducers' memory is spread; 0: the machine's
+  std::uint32_t mappers = 0;   // 1..64; 0: one for each SOC
+  std::uint32_t reducers = 0;  // also of composers and files; as `mappers`
   // Memory of each reducer in bytes, at least 131072; records that do not fit are spilled. Three
   // eighths of it must hold any row. With less than 12 MiB a reducer may use memory for one row
   // beside it.

@@ -1,0 +1,32 @@
+// What the engine calls and the gleaner defines (engine/snapshot_driver.h).
+#include <optional>
+
+#include "foedus-core/engine/snapshot_driver.h"
+#include "gleaner/handoff/record_stream.h"
+#include "gleaner/reclaim/reclaim.h"
+
+namespace foedus::engine {
+
+Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
+  FOEDUS_TRY(const auto tail, sort_tail(order));
+  return tail->compose(report);
+}
+
+Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
+                                                        const snapshot::Manifest& newest,
+                                                        ReclaimFrom from, GleanReport* report) {
+  gleaner::ReclaimOptions options;
+  if (from == ReclaimFrom::kUrgent) {
+    options.total_percent_max += options.total_percent_max / 2;
+    options.files_max *= 4;
+  }
+  return gleaner::reclaim_if_due(device, newest, options, report);
+}
+
+// Returns 0 for a record that a storage of this kind cannot have; the mapper that reads the record
+// refuses it.
+std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
+  return gleaner::can_be_of(kind, record) ? gleaner::position_of(kind, record) : 0;
+}
+
+}  // namespace foedus::engine
