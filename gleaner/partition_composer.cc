@@ -3,10 +3,10 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "gleaner/compose/array_composer.h"
-#include "gleaner/compose/hash_composer.h"
-#include "gleaner/compose/masstree_composer.h"
-#include "gleaner/compose/sequential_composer.h"
+#include "gleaner/compose/array/composer.h"
+#include "gleaner/compose/hash/composer.h"
+#include "gleaner/compose/masstree/composer.h"
+#include "gleaner/compose/sequential/composer.h"
 
 namespace foedus::gleaner {
 

@@ -16,7 +16,7 @@
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"
-#include "gleaner/compose/composition.h"
+#include "gleaner/compose/base/composition.h"
 #include "gleaner/handoff/partition_table.h"
 #include "gleaner/reduce/reducer.h"
 

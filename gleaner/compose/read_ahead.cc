@@ -8,8 +8,8 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/array/array_page.h"
-#include "gleaner/compose/hash_pages.h"
-#include "gleaner/compose/masstree_old_page.h"
+#include "gleaner/compose/hash/pages.h"
+#include "gleaner/compose/masstree/old_page.h"
 
 namespace foedus::gleaner {
 

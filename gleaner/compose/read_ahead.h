@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "gleaner/compose/composition.h"
+#include "gleaner/compose/base/composition.h"
 
 namespace foedus::gleaner {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/storage/base/installation.h"
-#include "gleaner/compose/composition.h"
+#include "gleaner/compose/base/composition.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
 #include "tests/storage/cold_leads.h"

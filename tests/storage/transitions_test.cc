@@ -18,9 +18,9 @@
 #include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/storage/masstree/install/install.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/array_composer.h"
-#include "gleaner/compose/hash_composer.h"
-#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/array/composer.h"
+#include "gleaner/compose/hash/composer.h"
+#include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 

@@ -1,6 +1,6 @@
 // Arrays as snapshots: what is read back is what was written, and what was not written is neither
 // copied nor made.
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 #include "tests/gleaner/compose/array_rig.h"
 
 namespace foedus::gleaner {

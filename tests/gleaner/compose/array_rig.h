@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "foedus-core/storage/array/array_page.h"
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
 #include "tests/gleaner/live_walk.h"

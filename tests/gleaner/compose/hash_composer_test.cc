@@ -1,4 +1,4 @@
-#include "gleaner/compose/hash_composer.h"
+#include "gleaner/compose/hash/composer.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "gleaner/compose/hash_composer.h"
+#include "gleaner/compose/hash/composer.h"
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"

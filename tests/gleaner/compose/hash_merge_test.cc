@@ -1,6 +1,6 @@
 // What becomes of single records: sizes, equal hashes, several writes to one, contradictions.
 
-#include "gleaner/compose/hash_merge.h"
+#include "gleaner/compose/hash/merge.h"
 
 #include <gtest/gtest.h>
 

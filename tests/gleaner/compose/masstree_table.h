@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/storage/masstree/layout/page.h"
-#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/masstree/composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/masstree_walk.h"
 #include "tests/gleaner/compose/memory_pages.h"

@@ -1,6 +1,6 @@
 // Sequential storages as snapshots: every append comes back once and in serial order, and a glean
 // writes what is new and one page more.
-#include "gleaner/compose/sequential_composer.h"
+#include "gleaner/compose/sequential/composer.h"
 
 #include <gtest/gtest.h>
 

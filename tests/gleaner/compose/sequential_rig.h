@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/storage/sequential/sequential_snapshot_order.h"
-#include "gleaner/compose/sequential_composer.h"
+#include "gleaner/compose/sequential/composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
 #include "tests/gleaner/live_walk.h"

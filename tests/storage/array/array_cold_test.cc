@@ -14,7 +14,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/array/array_reads.h"
 #include "tests/storage/gleaned.h"

@@ -2,7 +2,7 @@
 // Memory that is spent in the midst of a change: no page is lost.
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/gleaned.h"
 

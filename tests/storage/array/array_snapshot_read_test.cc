@@ -10,7 +10,7 @@
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/array/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 

@@ -11,7 +11,7 @@
 
 #include "foedus-core/storage/hash/install/install.h"
 #include "foedus-core/storage/hash/storage.h"
-#include "gleaner/compose/hash_composer.h"
+#include "gleaner/compose/hash/composer.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::hash {

@@ -13,7 +13,7 @@
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/cold.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/simple_install.h"

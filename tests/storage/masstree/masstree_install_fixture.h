@@ -13,7 +13,7 @@
 #include "foedus-core/storage/masstree/install/install.h"
 #include "foedus-core/storage/masstree/search/find.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_contents.h"
 

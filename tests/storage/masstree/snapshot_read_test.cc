@@ -12,7 +12,7 @@
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/snapshot_read.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/masstree/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 

@@ -11,7 +11,7 @@
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus-core/storage/sequential/sequential_install.h"
 #include "foedus-core/storage/sequential/sequential_storage.h"
-#include "gleaner/compose/sequential_composer.h"
+#include "gleaner/compose/sequential/composer.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::sequential {

@@ -51,7 +51,7 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
 std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
                                std::size_t key_bytes, unsigned own);
 // The least that a record of a longer key takes: it may be purged, and a longer one come instead. A
-// layer stays. gleaner/compose/masstree_group.cc does the same.
+// layer stays. gleaner/compose/masstree/group.cc does the same.
 inline constexpr std::uint32_t kLongestBytes = footprint(kMaxKeyBytes - 8, kCapacityMin);
 // The limit of key and payload bytes for a record whose slice no other key of the page has. All
 // others that can have the slice, one of each length, may come yet.
