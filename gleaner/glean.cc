@@ -14,9 +14,10 @@
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage/page_check.h"
+#include "gleaner/compose/kinds.h"
+#include "gleaner/compose/partition_composer.h"
+#include "gleaner/compose/partition_read_ahead.h"
 #include "gleaner/map/mapper.h"
-#include "gleaner/partition_composer.h"
-#include "gleaner/partition_read_ahead.h"
 #include "gleaner/reduce/reducer.h"
 
 namespace foedus::gleaner {
@@ -251,7 +252,7 @@ class Glean::Steps {
                                    .storages = &input_.storages,
                                    .roots = &roots_,
                                    .previous = &old_pages_,
-                                   .reducer = reducers_[i].get(),
+                                   .records = reducers_[i].get(),
                                    .writer = writers_[i].get(),
                                    .partition = i}));
       start_one(composers_.back().get(), i);

@@ -12,8 +12,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "gleaner/compose/array/composer.h"
-#include "gleaner/compose/hash/composer.h"
+#include "gleaner/compose/kinds.h"
 #include "gleaner/glean.h"
 #include "gleaner/partition/partition.h"
 #include "gleaner/reduce/reducer.h"
@@ -35,20 +34,6 @@ std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order
   return sources;
 }
 
-// Returns the nearest boundary at or before this one that the storage's composer accepts.
-std::uint64_t align(const storage_meta::StorageMeta& meta, std::uint64_t boundary) {
-  // No position comes after the largest, so it needs no alignment. A hash storage's boundary has to
-  // be the begin of a bin of its root all the same.
-  if (boundary == ~std::uint64_t{0} && meta.kind != StorageKind::kHash) return boundary;
-  switch (meta.kind) {
-    case StorageKind::kArray: return align_array_boundary(meta, boundary);
-    case StorageKind::kHash: return align_hash_boundary(meta, boundary);
-    case StorageKind::kMasstree:
-    case StorageKind::kSequential: return boundary;
-  }
-  FOEDUS_INVARIANT(false, meta.kind);
-}
-
 std::vector<std::vector<std::uint64_t>> boundaries_of(const engine::GleanOrder& order,
                                                       std::uint32_t reducers) {
   std::vector<std::vector<std::uint64_t>> all;
@@ -61,20 +46,11 @@ std::vector<std::vector<std::uint64_t>> boundaries_of(const engine::GleanOrder& 
     }
     all.push_back(choose_boundaries(order.storages[i], std::move(samples), reducers,
                                     order.topology->socs()));
-    for (std::uint64_t& boundary : all.back()) boundary = align(order.storages[i], boundary);
+    for (std::uint64_t& boundary : all.back())
+      boundary = align_boundary(order.storages[i], boundary);
   }
   return all;
 }
-
-// The records that one reducer has of one storage.
-struct SortedPart {
-  const char* memory = nullptr;
-  std::span<const SortItem> items;
-
-  const log::LogRecord& record(std::size_t index) const {
-    return *items[index].entry(memory)->log();
-  }
-};
 
 class SortedOrder final : public engine::SortedTail {
  public:
@@ -117,13 +93,13 @@ class SortedOrder final : public engine::SortedTail {
   }
   std::size_t record_count(std::size_t storage) const override {
     std::size_t count = 0;
-    for (const SortedPart& part : parts_[storage]) count += part.items.size();
+    for (const SortedGroup& part : parts_[storage]) count += part.items.size();
     return count;
   }
 
   const log::LogRecord& record(std::size_t storage, std::size_t index) const override {
-    for (const SortedPart& part : parts_[storage]) {
-      if (index < part.items.size()) return part.record(index);
+    for (const SortedGroup& part : parts_[storage]) {
+      if (index < part.items.size()) return *part.entry(index).log();
       index -= part.items.size();
     }
     FOEDUS_INVARIANT(false, storage, index);
@@ -132,7 +108,7 @@ class SortedOrder final : public engine::SortedTail {
   std::size_t find(std::size_t storage, std::string_view key) const override {
     const std::uint64_t position = position_of(order_.storages[storage].kind, key);
     std::size_t before = 0;
-    for (const SortedPart& part : parts_[storage]) {
+    for (const SortedGroup& part : parts_[storage]) {
       // The search compares keys only where positions are equal.
       const auto [first, last] = std::ranges::equal_range(part.items, position, {},
                                                           &SortItem::position);
@@ -210,9 +186,8 @@ class SortedOrder final : public engine::SortedTail {
     parts_.resize(order_.storages.size());
     for (const auto& reducer : glean_->reducers()) {
       is_in_memory_ = is_in_memory_ && reducer->is_all_in_memory();
-      const SortedRecords& sorted = reducer->in_memory();
       page::StorageId before{};
-      for (const SortedGroup& group : sorted.groups()) {
+      for (const SortedGroup& group : reducer->in_memory()) {
         is_in_memory_ = is_in_memory_ && group.storage != before;
         before = group.storage;
         const auto meta = std::ranges::lower_bound(order_.storages, group.storage, {},
@@ -220,7 +195,7 @@ class SortedOrder final : public engine::SortedTail {
         FOEDUS_INVARIANT(meta != order_.storages.end() && meta->id == group.storage,
                          static_cast<std::uint32_t>(group.storage));
         const auto storage = static_cast<std::size_t>(meta - order_.storages.begin());
-        parts_[storage].push_back({sorted.memory(), group.items});
+        parts_[storage].push_back(group);
       }
     }
   }
@@ -235,7 +210,7 @@ class SortedOrder final : public engine::SortedTail {
   GleanInput input_;
   std::unique_ptr<Glean> glean_;
   bool is_in_memory_ = true;
-  std::vector<std::vector<SortedPart>> parts_;  // by storage; only parts with records
+  std::vector<std::vector<SortedGroup>> parts_;  // by storage; only parts with records
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ std::vector<const BlockHeader*> blocks_in(const Inbox::Half& half) {
 std::vector<std::unique_ptr<SortedSource>> sources_of(const SortedRecords& sorted) {
   std::vector<std::unique_ptr<SortedSource>> sources;
   for (const SortedGroup& group : sorted.groups()) {
-    sources.push_back(std::make_unique<GroupSource>(sorted.memory(), group.items));
+    sources.push_back(std::make_unique<GroupSource>(group));
   }
   return sources;
 }

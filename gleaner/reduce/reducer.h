@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
@@ -35,6 +36,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/inbox.h"
+#include "gleaner/handoff/partition_records.h"
 #include "gleaner/reduce/compacted_stream.h"
 #include "gleaner/reduce/merge.h"
 #include "gleaner/reduce/run_reader.h"
@@ -62,13 +64,7 @@ struct ReducerCounts {
   std::uint64_t sort_cpu_us = 0;  // the part of it for sorting
 };
 
-// All records of one storage in the reducer's partition.
-struct StorageStream {
-  page::StorageId storage{};
-  RecordStream* records = nullptr;
-};
-
-class Reducer : public base::Task {
+class Reducer : public base::Task, public PartitionRecords {
  public:
   // REQUIRES: all arguments outlive the reducer. `finished`: woken when it is done.
   Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
@@ -96,17 +92,14 @@ class Reducer : public base::Task {
   // Makes next_storage() begin with the first storage again. Called by the thread that calls
   // next_storage().
   Status begin_streams();
-  // Returns the next storage that has records, in the order of ids; nothing after the last. The
-  // stream is valid until the next call, which skips its unread records. REQUIRES: one thread;
-  // status() and those of all mappers are ok.
-  Result<std::optional<StorageStream>> next_storage();
+  // REQUIRES: status() and those of all mappers are ok.
+  Result<std::optional<StorageStream>> next_storage() override;
   // Returns how many records were read of the streams that next_storage() has returned and left
   // since.
   std::uint64_t records_streamed() const { return records_streamed_; }
   // Returns how many records all streams have taken so far. Any thread, while they are read.
   std::uint64_t records_merged() const { return merge_->records_merged(); }
-  // Returns the records in memory, which are constant from now on. Any thread.
-  const SortedRecords& in_memory() const { return sorted_; }
+  std::span<const SortedGroup> in_memory() const override { return sorted_.groups(); }
   std::uint64_t bytes_in_memory() const {
     return (held_.has_value() ? held_->bytes : 0) +
            (last_half_.has_value() ? last_half_->bytes : 0);

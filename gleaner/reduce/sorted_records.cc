@@ -61,7 +61,7 @@ bool SortedRecords::sort_next() {
   SortItem* const items = area_ + next_item_;
   const std::size_t count = std::min(ends_[next_storage_] - next_item_, area_items_ - count_);
   sort_items(memory_, storage.kind, items, area_ + count_, count);
-  groups_.push_back({storage.id, {items, count}});
+  groups_.push_back({storage.id, memory_, {items, count}});
   next_item_ += count;
   return true;
 }

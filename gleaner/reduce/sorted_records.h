@@ -12,20 +12,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "gleaner/handoff/block.h"
+#include "gleaner/handoff/partition_records.h"
 #include "gleaner/handoff/partition_table.h"
 #include "gleaner/reduce/sorted_source.h"
 
 namespace foedus::gleaner {
-
-// Some or all records of one storage, sorted.
-struct SortedGroup {
-  page::StorageId storage{};
-  std::span<const SortItem> items;
-};
 
 class SortedRecords {
  public:
@@ -38,8 +32,6 @@ class SortedRecords {
   // Returns the size of an area for the items of any records in blocks of so many bytes, and for a
   // scratch of at least a quarter of it.
   static std::uint64_t area_bytes_for(std::uint64_t block_bytes);
-
-  const char* memory() const { return memory_; }
 
   // Deals out the items of the blocks by storage, and forgets any before. The blocks stay unchanged
   // from now on.

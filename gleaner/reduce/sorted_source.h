@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <span>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/block.h"
+#include "gleaner/handoff/partition_records.h"
 
 namespace foedus::gleaner {
 
@@ -116,10 +116,10 @@ class SortedSource {
 // The records of a sorted group.
 class GroupSource final : public SortedSource {
  public:
-  GroupSource(const char* memory, std::span<const SortItem> items) {
-    memory_ = memory;
-    item_ = items.data();
-    items_end_ = items.data() + items.size();
+  explicit GroupSource(const SortedGroup& group) {
+    memory_ = group.memory;
+    item_ = group.items.data();
+    items_end_ = group.items.data() + group.items.size();
     take_first();
   }
 

@@ -76,7 +76,7 @@ struct Flag : model::Suite<Flag, 2> {
       //     is_done_.store_release(1);
       // from gleaner/reduce/reducer.cc:
       //     is_done_.store_release(1);
-      // from gleaner/partition_composer.cc:
+      // from gleaner/compose/partition_composer.cc:
       //     done_.store_release(1);
       done.store_release(1);
       return;
@@ -87,7 +87,7 @@ struct Flag : model::Suite<Flag, 2> {
     //     bool is_done() const { return is_done_.load_acquire() != 0; }
     // from gleaner/reduce/reducer.h:
     //     bool is_done() const { return is_done_.load_acquire() != 0; }
-    // from gleaner/partition_composer.h:
+    // from gleaner/compose/partition_composer.h:
     //     bool is_done() const { return done_.load_acquire() != 0; }
     if (done.load_acquire() != 0) model::require(result.get() == 1, "how it ended is there");
   }

@@ -79,7 +79,7 @@ std::uint64_t count_in_order(const SortedRecords& sorted) {
   std::vector<std::unique_ptr<SortedSource>> sources;
   std::vector<SortedSource*> pointers;
   for (const SortedGroup& group : sorted.groups()) {
-    sources.push_back(std::make_unique<GroupSource>(sorted.memory(), group.items));
+    sources.push_back(std::make_unique<GroupSource>(group));
     pointers.push_back(sources.back().get());
   }
   Merge merge(pointers);

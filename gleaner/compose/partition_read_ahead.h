@@ -3,26 +3,24 @@
 // announces the old pages that the composer will read (G67). It is a task of its own, so that
 // composing goes on meanwhile.
 //
-//   G68 It reads the records in the reducer's memory, which does not change once the reducer is
-//       done. Spilled runs are left out. If a storage has several groups, they take turns by
+//   G68 It reads the records in the reducer's memory, which does not change meanwhile. Spilled runs
+//       are left out. If a storage has several groups, they take turns by
 //       windows, the group with the lowest position first, which is about the order of the
 //       composer.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "foedus-core/base/task.h"
-#include "gleaner/handoff/block.h"
-#include "gleaner/handoff/record_stream.h"
-#include "gleaner/partition_composer.h"
+#include "gleaner/compose/partition_composer.h"
+#include "gleaner/handoff/partition_records.h"
 
 namespace foedus::gleaner {
 
 class PartitionReadAhead final : public base::Task {
  public:
-  // REQUIRES: both outlive this task, and the reducer is done.
-  PartitionReadAhead(PartitionComposer* composer, const Reducer& reducer);
+  // `records`: those of the composer. REQUIRES: both outlive this task.
+  PartitionReadAhead(PartitionComposer* composer, const PartitionRecords& records);
 
   const char* name() const override { return "foedus-ahead"; }
   bool is_background() const override { return true; }
@@ -32,17 +30,11 @@ class PartitionReadAhead final : public base::Task {
   std::uint64_t step_failed(const std::bad_alloc&) noexcept override { return kUntilNotified; }
 
  private:
-  struct Cursor {
-    page::StorageId storage{};
-    std::span<const SortItem> left;
-
-    std::uint64_t position() const { return left.front().position; }
-  };
-  static bool is_later(const Cursor& a, const Cursor& b);
+  static std::uint64_t position_of(const SortedGroup& left) { return left.items.front().position; }
+  static bool is_later(const SortedGroup& a, const SortedGroup& b);
 
   PartitionComposer* const composer_;
-  const char* const memory_;
-  std::vector<Cursor> cursors_;  // with records left; a heap, the earliest first
+  std::vector<SortedGroup> left_;  // the records left of each group; a heap, the earliest first
   std::vector<StreamRecord> window_;
 };
 

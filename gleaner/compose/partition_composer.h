@@ -1,8 +1,8 @@
 #pragma once
-// PartitionComposer composes the streams of one reducer, storage by storage, into one file. Each
+// PartitionComposer composes the records of one partition, storage by storage, into one file. Each
 // partition has one such task; the tasks share only the pages of the previous snapshot.
 //
-//   G43 A task writes what its reducer's stream says and nothing else, so that the files do not
+//   G43 A task writes what its partition's records say and nothing else, so that the files do not
 //       depend on how the tasks take turns.
 
 #include <cstdint>
@@ -17,16 +17,10 @@
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"
 #include "gleaner/compose/base/composition.h"
+#include "gleaner/handoff/partition_records.h"
 #include "gleaner/handoff/partition_table.h"
-#include "gleaner/reduce/reducer.h"
 
 namespace foedus::gleaner {
-
-// Call the composer of the storage's kind.
-Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
-                                     RecordStream* records);
-Result<page::SnapshotPageId> join(const Composition& composition,
-                                  const std::vector<Subtree>& subtrees);
 
 class PartitionComposer final : public base::Task {
  public:
@@ -37,7 +31,7 @@ class PartitionComposer final : public base::Task {
     const std::vector<storage_meta::StorageMeta>* storages = nullptr;  // those of the table
     const std::vector<page::SnapshotPageId>* roots = nullptr;          // previous ones, same places
     snapshot::SnapshotFiles* previous = nullptr;
-    Reducer* reducer = nullptr;
+    PartitionRecords* records = nullptr;
     snapshot::SnapshotWriter* writer = nullptr;
     std::uint32_t partition = 0;
   };

@@ -1,12 +1,9 @@
-#include "gleaner/partition_composer.h"
+#include "gleaner/compose/partition_composer.h"
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "gleaner/compose/array/composer.h"
-#include "gleaner/compose/hash/composer.h"
-#include "gleaner/compose/masstree/composer.h"
-#include "gleaner/compose/sequential/composer.h"
+#include "gleaner/compose/kinds.h"
 
 namespace foedus::gleaner {
 
@@ -18,28 +15,6 @@ class NoRecords final : public RecordStream {
 };
 
 }  // namespace
-
-Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
-                                     RecordStream* records) {
-  switch (composition.meta->kind) {
-    case StorageKind::kArray: return compose_array(composition, range, records);
-    case StorageKind::kHash: return compose_hash(composition, range, records);
-    case StorageKind::kMasstree: return compose_masstree(composition, range, records);
-    case StorageKind::kSequential: return compose_sequential(composition, range, records);
-  }
-  FOEDUS_INVARIANT(false, composition.meta->kind);
-}
-
-Result<page::SnapshotPageId> join(const Composition& composition,
-                                  const std::vector<Subtree>& subtrees) {
-  switch (composition.meta->kind) {
-    case StorageKind::kArray: return join_array(composition, subtrees);
-    case StorageKind::kHash: return join_hash(composition, subtrees);
-    case StorageKind::kMasstree: return join_masstree(composition, subtrees);
-    case StorageKind::kSequential: return join_sequential(composition, subtrees);
-  }
-  FOEDUS_INVARIANT(false, composition.meta->kind);
-}
 
 Composition PartitionComposer::composition(std::size_t index) {
   return {&(*parts_.storages)[index], (*parts_.roots)[index], &old_pages_, parts_.writer,
@@ -73,7 +48,7 @@ std::uint64_t PartitionComposer::end() {
 }
 
 Status PartitionComposer::compose_next(bool* has_more) {
-  FOEDUS_TRY(const std::optional<StorageStream> head, parts_.reducer->next_storage());
+  FOEDUS_TRY(const std::optional<StorageStream> head, parts_.records->next_storage());
   *has_more = head.has_value();
   if (!head.has_value()) return {};
   const std::uint32_t index = parts_.table->index_of(head->storage);
