@@ -1,15 +1,25 @@
 // What the engine calls and the gleaner defines (engine/snapshot_driver.h).
+#include <memory>
 #include <optional>
+#include <utility>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "gleaner/glean.h"
 #include "gleaner/handoff/record_stream.h"
 #include "gleaner/reclaim/reclaim.h"
+#include "gleaner/sorted_tail.h"
 
 namespace foedus::engine {
 
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
-  FOEDUS_TRY(const auto tail, sort_tail(order));
-  return tail->compose(report);
+  gleaner::Glean glean(order);
+  FOEDUS_CHECK(glean.sort());
+  return glean.compose(report);
+}
+
+Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order) {
+  return base::catching([&] { return gleaner::sort_order(std::move(order)); });
 }
 
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,

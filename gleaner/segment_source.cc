@@ -36,4 +36,15 @@ Result<bool> SegmentSource::go_on(SourceRecord* record) {
   return false;
 }
 
+std::vector<std::unique_ptr<SegmentSource>> deal_segments(const engine::GleanOrder& order) {
+  const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
+  std::vector<std::vector<SegmentPart>> parts(mappers);
+  for (std::size_t i = 0; i < order.segments.size(); ++i) {
+    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), order.segments[i]});
+  }
+  std::vector<std::unique_ptr<SegmentSource>> sources;
+  for (auto& some : parts) sources.push_back(std::make_unique<SegmentSource>(std::move(some)));
+  return sources;
+}
+
 }  // namespace foedus::gleaner

@@ -6,11 +6,11 @@
 //       records keep their order whichever mapper reads them.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/segment_records.h"
 #include "gleaner/map/record_source.h"
 
@@ -19,7 +19,7 @@ namespace foedus::gleaner {
 // One segment, opened when the source comes to it.
 struct SegmentPart {
   std::uint32_t number = 0;  // G40
-  std::function<Result<std::unique_ptr<log::SegmentRecords>>()> open;
+  engine::GleanOrder::OpenSegment open;
 };
 
 class SegmentSource final : public RecordSource {
@@ -38,5 +38,8 @@ class SegmentSource final : public RecordSource {
   std::unique_ptr<log::SegmentRecords> records_;
   std::uint64_t next_sequence_ = 0;  // segment number and place in it
 };
+
+// Deals the segments of an order out to its mappers, those of one logger in their order (G40).
+std::vector<std::unique_ptr<SegmentSource>> deal_segments(const engine::GleanOrder& order);
 
 }  // namespace foedus::gleaner

@@ -39,7 +39,7 @@ struct Group {
 
 // Divides samples into groups of equal size, except that all samples of one position are in one
 // group.
-std::vector<Group> group(const std::vector<PositionSample>& samples, std::size_t groups,
+std::vector<Group> group(const std::vector<storage::PageSample>& samples, std::size_t groups,
                          std::uint32_t socs) {
   const std::size_t size = std::max<std::size_t>(1, samples.size() / groups);
   std::vector<Group> all;
@@ -117,7 +117,7 @@ class Choice {
 }  // namespace
 
 std::vector<std::uint64_t> choose_boundaries(const storage_meta::StorageMeta& meta,
-                                             std::vector<PositionSample> samples,
+                                             std::vector<storage::PageSample> samples,
                                              std::uint32_t partitions, std::uint32_t socs) {
   if (partitions <= 1) return {};
   if (meta.kind == StorageKind::kSequential) {

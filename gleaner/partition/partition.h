@@ -10,20 +10,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "foedus-core/storage/base/page_sample.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 
 namespace foedus::gleaner {
 
-// One page or record: its position (G1), and the SOC that changed it last.
-struct PositionSample {
-  std::uint64_t position;
-  std::uint32_t soc;
-};
-
 // Returns `partitions` - 1 boundaries, ascending, not aligned to pages yet. Without samples, ranges
 // have equal lengths. A sequential storage is in a single partition, chosen by its id.
 std::vector<std::uint64_t> choose_boundaries(const storage_meta::StorageMeta& meta,
-                                             std::vector<PositionSample> samples,
+                                             std::vector<storage::PageSample> samples,
                                              std::uint32_t partitions, std::uint32_t socs);
 
 }  // namespace foedus::gleaner

@@ -1,8 +1,6 @@
 // A database is written to, closed and gleaned; its snapshots must hold what was committed.
 // ctest-labels: crash
 
-#include "gleaner/glean.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,11 +17,9 @@
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_order.h"
 #include "gleaner/directory_glean.h"
-#include "gleaner/segment_source.h"
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/masstree_walk.h"
@@ -113,48 +109,37 @@ class GleanTest : public ::testing::Test {
   }
 
   // The next snapshot, from the closed directory.
-  Result<snapshot::Manifest> glean(const GleanShape& shape, GleanCounts* counts) {
+  Result<snapshot::Manifest> glean(const GleanShape& shape, GleanReport* report) {
     FOEDUS_TRY(const auto device,
                device::FileDevice::open(directory_.path(), Facility::kTry));
     const auto runtime = base::make_thread_runtime();
     FOEDUS_TRY(const numa::Topology topology, numa::Topology::make(2));
     FOEDUS_TRY(const auto log, log::Log::open(device.get(), runtime.get(), {.loggers = 2}, {}));
-    GleanInput input;
-    input.device = device.get();
-    input.runtime = runtime.get();
-    input.topology = &topology;
-    std::vector<std::vector<SegmentPart>> parts(shape.mappers);
-    for (std::size_t i = 0; i < log->found_segment_count(); ++i) {
-      parts[i % shape.mappers].push_back(
-          {static_cast<std::uint32_t>(i), [&log, i] { return log->open_segment(i); }});
-    }
     // Opening the database may have moved pages on since.
     FOEDUS_TRY(previous_, engine::find_newest_manifest(device.get()));
-    FOEDUS_TRY(const engine::FoundCatalog catalog,
-               engine::read_found_catalog(*log, previous_.has_value() ? &*previous_ : nullptr,
-                                          runtime.get()));
-    input.storages = catalog.storages;
-    std::vector<SegmentSource> sources;
-    for (auto& some : parts) sources.emplace_back(std::move(some));
-    for (SegmentSource& source : sources) input.sources.push_back(&source);
-    input.next_storage_id = page::StorageId{100};
-    if (previous_.has_value()) input.previous = &*previous_;
-    const engine::GleanOrder order = engine::order_of_found(*log, input.previous);
-    input.covered = order.covered;
-    input.newest_seen = order.newest_seen;
-    input.reducers = shape.reducers;
-    input.reducer_bytes = shape.bytes;
-    input.reads_ahead = shape.reads_ahead;
-    FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, counts));
+    const snapshot::Manifest* const previous = previous_.has_value() ? &*previous_ : nullptr;
+    FOEDUS_TRY(engine::FoundCatalog catalog,
+               engine::read_found_catalog(*log, previous, runtime.get()));
+    engine::GleanOrder order = engine::order_of_found(*log, previous);
+    order.device = device.get();
+    order.runtime = runtime.get();
+    order.topology = &topology;
+    order.storages = std::move(catalog.storages);
+    order.next_storage_id = page::StorageId{100};
+    order.mappers = shape.mappers;
+    order.reducers = shape.reducers;
+    order.reducer_bytes = shape.bytes;
+    order.reads_ahead = shape.reads_ahead;
+    FOEDUS_TRY(snapshot::Manifest manifest, engine::make_snapshot(order, report));
     load_pages(device.get(), manifest);
-    metas_ = input.storages;
+    metas_ = order.storages;
     return manifest;
   }
   void glean_next(const GleanShape& shape) {
-    GleanCounts counts;
-    Result<snapshot::Manifest> manifest = glean(shape, &counts);
+    GleanReport report;
+    Result<snapshot::Manifest> manifest = glean(shape, &report);
     ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
-    EXPECT_GT(counts.pages_written, 0u);
+    EXPECT_GT(report.pages_written, 0u);
     previous_ = std::move(manifest).value();
   }
 
@@ -310,10 +295,10 @@ TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
   write(500);
   glean_next({});
   const std::vector<snapshot::ManifestStorage> storages = previous_->storages;
-  GleanCounts counts;
-  Result<snapshot::Manifest> manifest = glean({}, &counts);
+  GleanReport report;
+  Result<snapshot::Manifest> manifest = glean({}, &report);
   ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
-  EXPECT_EQ(counts.pages_written, 0u);
+  EXPECT_EQ(report.pages_written, 0u);
   EXPECT_EQ(manifest->storages, storages);
   EXPECT_EQ(manifest->number, page::SnapshotNumber{2});
 }

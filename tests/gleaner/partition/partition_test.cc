@@ -22,10 +22,10 @@ struct Shares {
   std::size_t own = 0;  // samples in a partition of their SOC
 };
 
-Shares shares_of(const std::vector<PositionSample>& samples,
+Shares shares_of(const std::vector<storage::PageSample>& samples,
                  const std::vector<std::uint64_t>& boundaries, std::uint32_t socs) {
   Shares shares{std::vector<std::size_t>(boundaries.size() + 1, 0)};
-  for (const PositionSample& sample : samples) {
+  for (const storage::PageSample& sample : samples) {
     const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), sample.position);
     const auto partition = static_cast<std::size_t>(above - boundaries.begin());
     ++shares.sizes[partition];
@@ -35,7 +35,7 @@ Shares shares_of(const std::vector<PositionSample>& samples,
 }
 
 TEST(PartitionTest, pages_go_to_the_soc_that_changed_them_last) {
-  std::vector<PositionSample> samples;
+  std::vector<storage::PageSample> samples;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     samples.push_back({i * 10, i < 6'200 ? 0u : 1u});
   }
@@ -47,7 +47,7 @@ TEST(PartitionTest, pages_go_to_the_soc_that_changed_them_last) {
 TEST(PartitionTest, no_partition_has_more_than_twice_its_share) {
   base::Random random(4);
   for (const std::uint32_t partitions : {2u, 3u, 4u, 16u}) {
-    std::vector<PositionSample> samples;
+    std::vector<storage::PageSample> samples;
     // All were changed by SOC 0.
     for (std::uint64_t i = 0; i < 20'000; ++i) samples.push_back({random.next(), 0});
     const auto boundaries =
@@ -68,7 +68,7 @@ TEST(PartitionTest, no_partition_has_more_than_twice_its_share) {
 
 TEST(PartitionTest, the_order_of_samples_does_not_matter) {
   base::Random random(5);
-  std::vector<PositionSample> samples;
+  std::vector<storage::PageSample> samples;
   for (std::uint64_t i = 0; i < 5'000; ++i) {
     samples.push_back({random.below(1'000), static_cast<std::uint32_t>(random.below(3))});
   }
@@ -90,7 +90,7 @@ TEST(PartitionTest, without_samples_ranges_are_equal_and_sequential_storages_who
 }
 
 TEST(PartitionTest, samples_of_few_positions_are_still_divided_in_order) {
-  std::vector<PositionSample> samples(1'000, PositionSample{7, 0});
+  std::vector<storage::PageSample> samples(1'000, storage::PageSample{7, 0});
   const auto boundaries = choose_boundaries(meta_of(StorageKind::kMasstree), samples, 4, 4);
   EXPECT_EQ(boundaries.size(), 3u);
   EXPECT_TRUE(std::is_sorted(boundaries.begin(), boundaries.end()));

@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "foedus-core/engine/closed_directory.h"
-#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/compose/array/composer.h"
 #include "gleaner/compose/hash/composer.h"
 #include "gleaner/glean.h"
-#include "gleaner/segment_source.h"
 #include "tests/tools/foedus_cli/cli_rig.h"
 
 namespace foedus::cli {
@@ -38,7 +36,8 @@ std::vector<std::uint64_t> boundaries_of(const storage_meta::StorageMeta& meta,
         boundaries.push_back(storage::masstree::slice_of(slice));
         break;
       case StorageKind::kSequential:
-        return {};
+        boundaries.push_back(~std::uint64_t{0});  // the first partition has all
+        break;
     }
   }
   return boundaries;
@@ -46,29 +45,18 @@ std::vector<std::uint64_t> boundaries_of(const storage_meta::StorageMeta& meta,
 
 void glean_partitioned(const std::string& dir, std::uint32_t round) {
   const auto directory = testing::must(engine::ClosedDirectory::open({dir}, kReducers, {}));
-  std::vector<gleaner::SegmentPart> parts;
-  for (std::size_t i = 0; i < directory->segment_count(); ++i) {
-    parts.push_back(
-        {static_cast<std::uint32_t>(i), [&directory, i] { return directory->open_segment(i); }});
+  engine::GleanOrder order = directory->order();
+  order.mappers = 1;
+  order.reducer_bytes = 1u << 20;
+  std::vector<gleaner::StoragePartitions> partitions;
+  for (const storage_meta::StorageMeta& meta : order.storages) {
+    partitions.push_back({meta.id, meta.kind, boundaries_of(meta, round)});
   }
-  gleaner::SegmentSource source(std::move(parts));
-  gleaner::GleanInput input;
-  input.sources.push_back(&source);
-  input.device = directory->device();
-  input.runtime = directory->runtime();
-  input.topology = &directory->topology();
-  input.storages = directory->storages();
-  input.next_storage_id = directory->next_storage_id();
-  input.previous = directory->newest_manifest();
-  input.covered = directory->durable();
-  input.newest_seen = directory->newest_seen();
-  input.reducers = kReducers;
-  input.reducer_bytes = 1u << 20;
-  for (const storage_meta::StorageMeta& meta : input.storages) {
-    input.boundaries.push_back(boundaries_of(meta, round));
-  }
-  gleaner::GleanCounts counts;
-  const auto manifest = gleaner::glean(input, &counts);
+  gleaner::Glean glean(order);
+  testing::must(glean.sort(testing::must(
+      gleaner::PartitionTable::make(kReducers, std::move(partitions), order.next_storage_id))));
+  GleanReport report;
+  const auto manifest = glean.compose(&report);
   ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
 }
 
