@@ -11,21 +11,22 @@
 //       whatever the number of mappers and their memory.
 //   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
 //       and a composition that failed can be repeated.
-//   G45 Mapper, reducer and composer number n run on SOC n modulo the number of SOCs, where threads
-//       are bound at all (N10). The memory of the reducer lies there.
+//
+//   partition ──► map ──► reduce ──► sorted streams ──► compose ──► join ──► manifest durable
+//   └──────────── sort() ──────────┘                    └────────── compose() ──────────┘
 
-#include <memory>
-#include <vector>
+#include <optional>
 
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/partition_table.h"
+#include "gleaner/map_reduce.h"
 
 namespace foedus::gleaner {
 
-class Reducer;
+class StageClock;
 
 // Runs a glean in two steps; between them the sorted records can be read.
 // REQUIRES: one glean of a directory at a time.
@@ -33,8 +34,7 @@ class Glean {
  public:
   // REQUIRES: `order` and all that it points to outlive the glean. The manifest before may be
   // replaced by one of the same snapshot while compose() does not run.
-  explicit Glean(const engine::GleanOrder& order);
-  ~Glean();
+  explicit Glean(const engine::GleanOrder& order) : order_(order) {}
   Glean(const Glean&) = delete;
   Glean& operator=(const Glean&) = delete;
 
@@ -51,13 +51,18 @@ class Glean {
   Result<snapshot::Manifest> compose(GleanReport* report);
 
   // Returns the reducers by partition. REQUIRES: sort() was successful.
-  const std::vector<std::unique_ptr<Reducer>>& reducers() const;
+  const StageTasks<Reducer>& reducers() const { return sorted_->reducers(); }
 
  private:
-  class Steps;
+  Status sort_by(PartitionTable table, const StageClock& clock);
+  Result<snapshot::Manifest> try_compose(GleanReport* report);
+  Status remove_leftovers() const;
+
   const engine::GleanOrder& order_;
-  std::unique_ptr<Steps> steps_;
-  GleanReport sorted_;  // of sort()
+  std::optional<PartitionTable> table_;
+  std::optional<MapReduce> sorted_;
+  GleanReport sort_report_;  // of sort() alone
+  bool has_failed_ = false;  // the last compose()
 };
 
 }  // namespace foedus::gleaner

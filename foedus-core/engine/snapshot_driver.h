@@ -75,6 +75,14 @@ struct GleanOrder {
   // Called by the calling thread, now and then; may be empty. True: the glean ends with kClosed,
   // unless it has got so far that its manifest is about to be written.
   std::function<bool()> is_given_up;
+
+  // Returns the number of the snapshot to be made.
+  page::SnapshotNumber number() const {
+    const auto before = previous == nullptr ? 0 : static_cast<std::uint32_t>(previous->number);
+    return page::SnapshotNumber{before + 1};
+  }
+  // Returns the epoch up to which the snapshot before has all commits; none if there is none.
+  Epoch covered_before() const { return previous == nullptr ? Epoch() : previous->covered; }
 };
 
 // Makes the snapshot durable, and returns its manifest. On failure the newest snapshot is the one
