@@ -32,7 +32,7 @@ Epoch newest_observed(occ::TxnContext* txn) {
 }
 
 Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
-  // order: what was read comes before the second look at it; that look is the serialization point.
+  // order: the reads come before their verification, which is the serialization point.
   base::fence_seq_cst();
   FOEDUS_CHECK(verify_sets(txn, WriteSetState::kUnlocked));
   *epoch = newest_observed(txn);

@@ -3,14 +3,14 @@
 // §5 states. commit.cc is the protocol; commit_lock.cc, commit_verify.cc and commit_apply.cc its
 // phases.
 //
-//   C1  The being-written flag stands on every record of the write set before the fence. So of two
-//       transactions that read each other's writes at least one sees the other in verify.
+//   C1  The being-written flag stands on every record of the write set before the fence. Therefore,
+//       of two transactions that read each other's writes, at least one sees the other in verify.
 //   C2  The epoch is read after that fence and before verify: a transaction that reads from another
 //       has no smaller epoch (epoch/epoch_clock.h, E1).
 //   C3  The TID is above all TIDs that were read or are overwritten, and above the session's last.
 //   C4  The log is published before the being-written flags go away and the locks are released.
-//   C7  The session's last TID is set before a record shows the new one. So a thread that has seen
-//       a commit finds its epoch among those of the sessions (Engine::newest_commit()).
+//   C7  The session's last TID is set before a record shows the new one. A thread that has seen a
+//       commit therefore finds its epoch among those of the sessions (Engine::newest_commit()).
 //   C5  A page split, an adoption or a new layer changes no TID and no count that is verified: it
 //       never makes a transaction conflict.
 
@@ -25,8 +25,8 @@ namespace foedus::txn {
 // rolled back.
 Status commit(occ::TxnContext* txn, Epoch* epoch);
 
-// Undoes everything and ends the transaction. `will_retry`: it conflicted, and the locks that it
-// held are remembered for a retry (occ::TxnContext::end_for_retry()).
+// Undoes everything and ends the transaction. `will_retry` says that it conflicted; the locks that
+// it held are then remembered for a retry (occ::TxnContext::end_for_retry()).
 void rollback(occ::TxnContext* txn, bool will_retry = false);
 
 // Succeeds if all that `txn` has read still holds, so that a decision based on it is sound.

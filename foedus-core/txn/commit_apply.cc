@@ -1,5 +1,5 @@
-// The last phase: line 13 of algorithm 2. The writer's half of the sequence lock on records; the
-// reader's is occ/optimistic_read.h.
+// The last phase: line 13 of algorithm 2. It has the writer's half of the sequence lock on records;
+// the reader's half is occ/optimistic_read.h.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,8 @@ page::Tid mark_being_written(occ::TxnContext* txn) {
 void unmark_being_written(occ::TxnContext* txn) {
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
     const page::Tid tid(entry.record->tid.load_relaxed());
-    // order: release, though nothing was changed: the word is always left with one.
+    // order: release, although no payload was changed: each change of a TID word ends with a
+    // release store.
     entry.record->tid.store_release(tid.without(page::Tid::kBeingWritten).word());
   }
 }

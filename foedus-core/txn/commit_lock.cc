@@ -1,10 +1,9 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls:
 // most are free, and sorting costs more than locking. If one is not free, or its record has moved,
 // all are given back. Then moved records are resolved. If none has moved, the locks are sorted by
-// address, and waited for in that order (O1). Each record is looked at with its lock held, because
-// a split may have moved it before. The page of a lock word has its old use whenever the lock is
-// tried, even if its record has moved: pages that are retired during a transaction are not reused
-// before its end.
+// address, and waited for in that order (O1). Each record is checked with its lock held, because a
+// split may have moved it before. A lock word is safe to try even if its record has moved: a page
+// that is retired during a transaction is not reused before that transaction's end.
 #include <new>
 #include <span>
 
@@ -21,9 +20,9 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Makes every entry point to where its record was a moment ago. Sets *some if at least one had
-// moved. REQUIRES: no lock of the write set is held, for a purged record is followed by inserting
-// it again.
+// Makes every entry point to the newest place of its record, which may move again at once. Sets
+// *some if at least one had moved. REQUIRES: no lock of the write set is held, because a purged
+// record is inserted again.
 Status resolve_moved(occ::TxnContext* txn, bool* some) {
   // The loop goes by index: relocate() and move() change the entries, but not their number.
   for (std::uint32_t i = 0; i < txn->sets().writes().size(); ++i) {

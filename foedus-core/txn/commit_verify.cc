@@ -2,16 +2,17 @@
 //
 // Why a purged record verifies: its key was read as absent, and is absent now. No page-version
 // entry protects the page, so this check alone must catch an insert. A transaction that inserts the
-// key after this check has its record in the page before its own serialization point. If that point
-// came before ours, this check sees the record, being-written or newer. If pages were dropped
-// since, there need be no such page: may_be_cold().
+// key has its record in a volatile page before its own serialization point. If that point came
+// before ours, this check sees the record, being-written or newer. After a drop of pages the record
+// may be in a snapshot instead: may_be_cold().
 //
 //   C6  A key that was absent and is absent again under a newer TID came and went in between. It
 //       may have been there at the serialization point, where the other reads hold and its absence
-//       does not. So all is verified once more, with the newer absence as what was read. If that
-//       holds, all reads hold at a fence between both rounds, which becomes the serialization
-//       point. The commit's epoch stays: only the absence may depend on a later commit, and that
-//       one must not be of a later epoch (C2). TID and ticket take the absence that counts (C3).
+//       does not. Therefore all is verified again, with the newer absence as the version that was
+//       read. If that holds, all reads hold at a fence between both rounds, which becomes the
+//       serialization point. The commit's epoch stays: only the absence may depend on a later
+//       commit, and that one must not be of a later epoch (C2). TID and ticket take the absence
+//       that counts (C3).
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
@@ -20,7 +21,7 @@ namespace foedus::txn {
 
 namespace {
 
-// Rounds of C6 before a key that comes and goes all the time counts as a conflict.
+// Rounds of C6 after which a key that keeps coming and going counts as a conflict.
 constexpr unsigned kRoundsMax = 8;
 
 // Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged; *now
@@ -36,20 +37,20 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
         storage::track_moved(txn->pool(), read.storage, *record, record, &place);
     *now = *record == nullptr ? page::Tid() : (*record)->load_tid();
     if (!is_found) return false;
-  }  // it may have moved once more meanwhile
+  }  // it may have moved again meanwhile
   return true;
 }
 
 // Returns whether the storage may have dropped pages that the transaction has seen. If so, a record
 // that is in no volatile page may be in a snapshot, and does not count as purged.
 bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
-  // order: relaxed, after the fence of the serialization point. An insert before that point that
-  // came by a pointer which a drop left behind makes the drop's announcement visible.
+  // order: relaxed, after the fence of the serialization point. An insert before that point,
+  // through a pointer that a drop has changed, makes the drop's announcement visible.
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-// C6. Returns whether `read` was of an absent key, and `now`, the TID of `record`, still says so.
-// Sets *again if the absence has a newer TID than the one that was read.
+// Returns whether `read` found no key and `now`, the TID of `record`, says the same (C6). Sets
+// *again if the absence has a newer TID than the one that was read.
 bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;
@@ -70,7 +71,7 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
   return occ::is_held_by(record.lock.load_relaxed(), txn->session());
 }
 
-// Verifies a read whose record does not have the very TID that was read.
+// Verifies a read whose record has another TID than the one that was read.
 [[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetState write_set,
                                         occ::ReadEntry* read, bool* again) {
   page::RecordHeader* record = nullptr;
@@ -97,7 +98,7 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
 
 Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) {
   for (occ::ReadEntry& read : txn->sets().reads()) {
-    // No version that was read is being written or has moved.
+    // An equal TID suffices: no version that was read is being written or has moved.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
     // Many records are read and then written by the same transaction.
