@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures lines, branches and MC/DC of the modules on which durability and commits hang.
+"""Measures lines, branches and MC/DC of the modules that durability and commits depend on.
 
     cmake --preset coverage && cmake --build --preset coverage -j2
     tools/coverage.py                       # runs the tests of build/coverage, prints the figures
-    tools/coverage.py --missing --no-run    # what is not covered, of the last run
+    tools/coverage.py --missing --no-run    # lines that the last run did not cover
     tools/coverage.py --missing --module log --export some.json
 
 A branch has two sides for each condition, those of FOEDUS_TRY and FOEDUS_CHECK too. The side on
@@ -12,7 +12,8 @@ of which some pair of evaluations shows that the condition alone decides (clang 
 instance of a template for itself; a condition counts if one instance has its pair). Sides that
 hand on an error, `FOEDUS_CHECK(...)` or `if (!x.is_ok()) return`, are counted apart as well.
 
-A process that is killed or leaves by _exit() leaves no figures: what only runs there is missing.
+A process that is killed or leaves by _exit() leaves no figures: code that runs only there is not
+counted as covered.
 """
 
 import argparse
@@ -77,7 +78,7 @@ class Branch:
         self.text = text
         self.outer = outer        # the macro, or ""
         self.returns = returns    # that line returns
-        self.is_split = is_split  # part of a decision that clang gave up
+        self.is_split = is_split  # part of a decision that clang did not instrument
         self.counts = [0, 0]
         self.has_mcdc = False
         self.has_pair = False
@@ -86,12 +87,12 @@ class Branch:
         return self.outer in INVARIANT
 
     def hands_on(self, side):
-        """Whether on this side an error goes to the caller."""
+        """Whether this side returns an error to the caller."""
         return (side and self.text.startswith("!") and self.text.endswith(".is_ok()")
                 and (self.outer in HAND_ON or self.returns))
 
     def missing_sides(self):
-        """Of (true, false): those that no test took, without the failing side of an invariant."""
+        """The sides (true, false) that no test took, but for the failing side of an invariant."""
         failing = self.text.startswith("!") if self.is_invariant() else None
         return [side for side, count in zip((True, False), self.counts)
                 if count == 0 and side is not failing]
@@ -192,7 +193,7 @@ def row(name, numbers):
 
 
 def missing_lines(path, branches, sources):
-    """What is not covered, a line each."""
+    """The branches and lines that are not covered, a line each."""
     for branch in sorted(branches, key=lambda one: one.line):
         source = sources.line(path, branch.line).strip()
         text = branch.text if branch.text not in source else branch.text[:60]
@@ -268,8 +269,8 @@ def export(build, profiles, llvm):
     merged = os.path.join(build, "coverage.profdata")
     raw = sorted(os.path.join(profiles, one) for one in os.listdir(profiles))
     subprocess.run([f"llvm-profdata{llvm}", "merge", "--sparse", "-o", merged, *raw], check=True)
-    # Not of the archive: llvm-cov misreads members that begin at an odd multiple of two bytes.
-    # Those of tests have instances of templates.
+    # The archive is not read: llvm-cov misreads members that begin at an odd multiple of two bytes.
+    # Objects of tests are read for their instances of templates.
     objects = [os.path.join(folder, name) for layer in ("foedus-core", "gleaner", "tests")
                for folder, _, names in os.walk(os.path.join(build, layer))
                for name in sorted(names) if name.endswith(".o")]

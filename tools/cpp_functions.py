@@ -21,7 +21,7 @@ def blank_preprocessor(code):
 
 
 def kind_of(heading):
-    """What the brace after the heading opens: scope, function or initializer."""
+    """Returns what the brace after the heading opens: scope, function or initializer."""
     if NAMESPACE.match(heading):
         return "scope"
     if TYPE.match(heading) and not heading.endswith((")", "const", "noexcept", "override")):

@@ -1,4 +1,4 @@
-"""What the checks of this folder know about C++ text: files of the tree, code without comments."""
+"""Files of the tree, and C++ text without comments, for the checks of this folder."""
 
 import os
 import re

@@ -11,10 +11,10 @@ What becomes what:
   a missing key, by itself or in a covered range        [:r k []], if the history ever appends to it
   committed                                             :ok
   rolled back, conflict                                 :fail
-  unknown; committed, but of an epoch that a crash      :info (its reads are not told)
-  undid and nobody had been told was durable
+  unknown; committed, but of an epoch that a crash      :info (its reads are left out)
+  undid before it was acknowledged as durable
   transactions of snapshots                             left out: they may read the past
-  registers, sequences, looks at presence alone         left out: they are no lists
+  registers, sequences, reads of presence alone         left out: they are no lists
 
 The file is read twice: first for the epochs that were recovered and the keys that there are. Memory
 is that of one window.
@@ -24,11 +24,11 @@ import argparse
 import json
 import sys
 
-KEYS_PER_MISS = 256  # a range wider than this tells nothing of what is missing in it
+KEYS_PER_MISS = 256  # a wider range tells nothing of the keys that it does not have
 
 
 class Shapes:
-    """What the first reading finds."""
+    """The recovered epochs and the keys, which the first reading finds."""
 
     def __init__(self):
         self.lists = set()  # numbers of storages
@@ -125,12 +125,12 @@ class Events:
         kind = completion(txn, self.shapes)
         process = txn["p"] * 1000 + txn["s"]
         end = txn.get("end") or sys.maxsize
-        # What begins and what ends in the same nanosecond is concurrent.
+        # Transactions that begin and end in the same nanosecond are concurrent.
         self.window.append((txn["begin"], 0, process, "invoke", edn_value(operations, False)))
         self.window.append((end, 1, process, kind, edn_value(operations, kind == "ok")))
 
     def flush(self, now):
-        """All began before `now`, and what has no end ended then, as far as anybody knows."""
+        """Writes the window. Its transactions began before `now`; one without an end gets `now`."""
         for time, _, process, kind, value in sorted(self.window):
             time = min(time, now)
             self.out.write(f"{{:type :{kind}, :f :txn, :value {value}, :process {process}, "

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Shows that tests miss each line on which correctness hangs: takes one after the other away.
+"""Shows that tests notice the loss of each line that correctness depends on, one at a time.
 
 The rules stand beside this file: durability.lines for what is on the way to the device,
 planted.lines for the rest. The tree is copied, the tests that the rules name are built and run
 once as they are, and then once for each rule with its lines replaced. At least one test of the
 rule has to fail (a crash, more work than usual or, twice, a time-out is a failure). Prints what
-became of each rule and exits with 1 if a line was not missed, or if its replacement did not
+became of each rule and exits with 1 if no test failed for a rule, or if its replacement did not
 compile.
 
   planted_bugs.py [--rule PATTERN]...   all rules, or those whose name or file matches
@@ -32,8 +32,8 @@ import planted_conditions
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
              "-DFOEDUS_WERROR=OFF", "-DCMAKE_UNITY_BUILD=OFF")
 RULE_FILES = ("durability.lines", "planted.lines")
-# A test may take this much longer than it did before anything was taken away, and so much more of a
-# processor, whatever else the machine has to do.
+# Limits of a test's time and of its processor time, relative to its run on the unchanged tree, for
+# a machine with other work.
 SLACK_FACTOR, SLACK_S = 5, 20
 CPU_FACTOR, CPU_SLACK_S = 3, 4
 
@@ -43,7 +43,7 @@ class RuleError(Exception):
 
 
 class Rule:
-    """One place of one file, what stands there instead, and who must notice."""
+    """A place in a file, its replacement, and the tests that must notice."""
 
     def __init__(self, name, number):
         self.name, self.number = name, number
@@ -62,12 +62,12 @@ class Rule:
         return text[:begin] + "\n".join(self.new) + text[end:]
 
     def note(self):
-        """What goes, in one line."""
+        """The text that is taken away, in one line."""
         return " ".join(self.old)
 
 
 class Condition(Rule):
-    """A rule that is made: one operand of a condition of the file is gone."""
+    """A generated rule: it removes one operand of a condition of the file."""
 
     def __init__(self, origin, number, mutant, text):
         super().__init__(f"{origin.name}-{number}", origin.number)
@@ -83,14 +83,14 @@ class Condition(Rule):
 
 
 class Rules:
-    """What rule files say: rules, and expressions whose every match must be part of a rule."""
+    """The contents of rule files: rules, and expressions whose every match needs a rule."""
 
     def __init__(self):
         self.rules, self.every, self.aside = [], [], []
-        self.conditions = []  # of which a rule is made for each condition of its file
+        self.conditions = []  # becomes a rule for each condition of its file
 
     def add(self, text):
-        """The text of one more file."""
+        """Adds the text of a rule file."""
         known = len(self.rules)
         for number, line in enumerate(text.splitlines(), 1):
             stripped = line.strip()
@@ -248,7 +248,7 @@ class Copy:
 
     @staticmethod
     def _copy(origin, target):
-        """Leaves what is the same alone, so that it is not built again."""
+        """Leaves an unchanged file alone, so that it is not built again."""
         with open(origin, "rb") as file:
             content = file.read()
         if os.path.isfile(target):
@@ -269,16 +269,16 @@ class Copy:
                        stdout=subprocess.DEVNULL)
 
     def make(self, tests):
-        """Builds the programs of these tests; what the compiler says if that fails."""
+        """Builds the programs of these tests; returns the output of a failed build, else ""."""
         names = sorted({test.partition(":")[0].replace("/", "_") for test in tests})
         done = subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs), *names],
                               capture_output=True, text=True, check=False)
         return "" if done.returncode == 0 else done.stdout
 
     def failure_of(self, test):
-        """Which of its cases failed, or how else it did; "" if it passes within its time."""
+        """The case that failed, or the other way of failing; "" if it passes within its time."""
         failure = self._failure_of(test)
-        # Others may have had the machine to themselves: once more.
+        # Other processes may have used the machine, so a time-out is tried again.
         return self._failure_of(test) if failure == "time-out" else failure
 
     def _failure_of(self, test):
@@ -307,13 +307,13 @@ class Copy:
 
 
 def cpu_of_children():
-    """Seconds of a processor that those took who have ended."""
+    """Processor seconds of child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def limit_cpu(seconds):
-    """In a child that will be a test: SIGXCPU ends it."""
+    """Runs in the child before it becomes a test: SIGXCPU will end it."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
 
 
@@ -338,7 +338,7 @@ def try_rule(copy, rule, original, times):
 
 
 def failures_of(copy, test, times):
-    """Those of so many runs; the first that passes is the last."""
+    """The failures of at most `times` runs; no run follows one that passes."""
     failures = []
     while len(failures) < times:
         failure = copy.failure_of(test)
@@ -349,7 +349,7 @@ def failures_of(copy, test, times):
 
 
 def run_as_it_is(copy, rules):
-    """Builds and runs every test once; those that fail without a line taken away."""
+    """Builds and runs every test once; returns those that fail on the unchanged tree."""
     tests = sorted({test for rule in rules for test in rule.tests})
     print(f"building {len(tests)} tests as they are", flush=True)
     copy.configure()

@@ -1,9 +1,9 @@
-"""Finds the conditions of a C++ text, and what may be taken away of each.
+"""Finds the conditions of a C++ text, and the operands that may be taken away of each.
 
-A condition is that of an `if`, a `const bool` and what it is made of, a conjunction or disjunction
-that is returned, or what decides between null and something else that is returned. Each of its
-operands goes, the others stay; a lone condition becomes one that refuses nothing: false in an `if`,
-in a choice what leads to null. Operands in parentheses are divided, too.
+A condition is that of an `if`, the initializer of a `const bool`, a conjunction or disjunction that
+is returned, or one that chooses between null and another value to return. Each of its operands is
+removed, and the others stay. A lone condition becomes one that refuses nothing: false in an `if`,
+the one that leads to null in a choice. Operands in parentheses are divided, too.
 """
 
 import re

@@ -4,8 +4,8 @@ set(FOEDUS_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or '
 option(FOEDUS_WERROR "Warnings are errors; the presets say so" OFF)
 option(FOEDUS_CHECKED "A Txn that two threads use ends the program; the preset debug says so" OFF)
 
-# Most of a compilation is headers: sources of a library are compiled several at a time, in a third
-# of the time. OFF is for editors that want a command for each, and for who changes one at a time.
+# Most of a compilation is headers: compiling several sources of a library as one takes a third of
+# the time. OFF is for editors that need a command for each file, and for working on one file.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()
@@ -54,8 +54,9 @@ if(FOEDUS_SANITIZE)
     # AddressSanitizer stops at a null pointer by itself; the check takes a third of a build.
     add_compile_options(-fno-sanitize=null)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # A function that GCC 12 makes small for being cold never gives its frame back to the stack
-      # on which uses after a return are found: to look for a free one was most of some tests.
+      # GCC 12 optimizes cold functions for size; such a function never returns its frame to the
+      # fake stack that finds uses after a return. Some tests spent most of their time in search of
+      # a free frame.
       add_compile_definitions(cold=noinline)
     endif()
   endif()
@@ -68,7 +69,7 @@ if(FOEDUS_SANITIZE)
 endif()
 if(FOEDUS_SANITIZE MATCHES "thread")
   add_compile_definitions(FOEDUS_TSAN)
-  # A copy that is expanded in place is not instrumented; one that is called is intercepted.
+  # A copy that is expanded inline is not instrumented; a call is intercepted.
   add_compile_options(
     -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -fno-builtin-memcmp)
   # The ThreadSanitizer of GCC 12 cannot start where the kernel randomizes more than 28 bits.
@@ -98,8 +99,8 @@ pkg_check_modules(ISAL libisal)
 pkg_check_modules(PMEM IMPORTED_TARGET libpmem)
 set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING)
 if(ISAL_FOUND)
-  # The reference to it is weak: a linker that leaves out libraries that are not needed would leave
-  # it out, also if it is named once more without the flag, and first. -u is for a libisal.a.
+  # The reference to it is weak, so a linker that drops unneeded libraries would drop it, even if it
+  # is named again, first and without the flag. -u is for a libisal.a.
   set(FOEDUS_ISAL_FLAG "-Wl,-u,crc32_iscsi,--push-state,--no-as-needed,LIBRARIES,--pop-state")
   string(REPLACE ";" "," isal_paths "${ISAL_LINK_LIBRARIES}")
   string(REPLACE "LIBRARIES" "${isal_paths}" isal_flag "${FOEDUS_ISAL_FLAG}")

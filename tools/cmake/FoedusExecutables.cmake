@@ -86,7 +86,7 @@ function(foedus_experiment_folders)
   endforeach()
 endfunction()
 
-# foedus_find_peers(<result>): libraries of the engines we compare with; empty if one is missing.
+# foedus_find_peers(<result>): libraries of the engines for comparison; empty if one is missing.
 function(foedus_find_peers result)
   pkg_check_modules(ROCKSDB IMPORTED_TARGET rocksdb)
   pkg_check_modules(WIREDTIGER IMPORTED_TARGET wiredtiger)

@@ -1,5 +1,5 @@
-# A folder is a layer is a library. The layers are object libraries, so that the umbrella library
-# `foedus` (one archive, libfoedus.a) can hold the objects of all of them.
+# Each folder is a layer, and each layer a library. The layers are object libraries, so that the
+# umbrella library `foedus` (one archive, libfoedus.a) can hold the objects of all of them.
 
 set_property(GLOBAL PROPERTY FOEDUS_LAYERS "")
 

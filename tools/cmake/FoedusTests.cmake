@@ -9,7 +9,7 @@ set(FOEDUS_SANITIZED_LABELS concurrency crash)
 if(FOEDUS_SANITIZE MATCHES "address")
   list(APPEND FOEDUS_SANITIZED_LABELS memory)
 endif()
-# What runs the code whose coverage tools/coverage.py measures.
+# The tests of the code whose coverage tools/coverage.py measures.
 set(FOEDUS_COVERED_TESTS "^(txn|log|snapshot|engine|occ)/|^gleaner/(glean|reclaim/)|^fuzz/|\
 ^faults/memory|^storage/(transitions|small_cache)_test|^storage/masstree/(install|masstree_cold)|\
 ^storage/(array|hash|sequential)/.*(cold|install|merge)_")
@@ -39,7 +39,8 @@ function(foedus_read_test_header file result_labels result_timeout)
   set(${result_timeout} ${timeout} PARENT_SCOPE)
 endfunction()
 
-# foedus_without_unbuilt(<list>): takes away the tests of folders that need what is not built.
+# foedus_without_unbuilt(<list>): removes the tests of folders that need a target which is not
+# built.
 function(foedus_without_unbuilt list)
   if(NOT FOEDUS_BUILD_TOOLS)
     list(FILTER ${list} EXCLUDE REGEX "^(tools|hostile|simulation)/")
@@ -71,10 +72,10 @@ function(foedus_cc_tests)
     add_library(foedus_testing INTERFACE)
     target_link_libraries(foedus_testing INTERFACE foedus_internal GTest::gtest GTest::gmock)
   endif()
-  # Half of a test's compilation is these headers, and much of the rest the optimizer's, which works
-  # on assertions. With less than -O1, inline functions make some tests slower than that is worth.
-  # That a test includes what it uses is not seen any more. And of what comes out of precompiled
-  # headers GCC's flow analysis is wrong now and then: what it says is no error in tests.
+  # Half of a test's compilation is these headers, and much of the rest is the optimizer's work on
+  # assertions. Below -O1, calls of inline functions slow some tests down by more than is saved. The
+  # build no longer shows that a test includes all that it uses. GCC's flow analysis gives false
+  # reports for code of precompiled headers, so its warnings are no errors in tests.
   set(test_options -O1)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND test_options -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow
@@ -119,7 +120,7 @@ function(foedus_cc_tests)
 ASAN_OPTIONS=detect_stack_use_after_return=1:malloc_context_size=6:quarantine_size_mb=64;\
 UBSAN_OPTIONS=print_stacktrace=1;\
 TSAN_OPTIONS=halt_on_error=1")
-    # Once more with a simulated device that keeps what persistent memory promises, and no more.
+    # The second run has a simulated device that promises no more than persistent memory does.
     if("crash" IN_LIST labels AND NOT FOEDUS_SANITIZE)
       add_test(NAME "persistent_memory/${name}" COMMAND $<TARGET_FILE:${target}>)
       set_tests_properties("persistent_memory/${name}" PROPERTIES LABELS "persistent_memory"

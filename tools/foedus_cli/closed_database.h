@@ -1,6 +1,6 @@
 #pragma once
-// ClosedDatabase: what lies in a directory that no one has open, for reading. Nothing is changed:
-// no seal is written, no leftover removed, no lock file made (device V8).
+// ClosedDatabase: reads the files of a database that no process has open. Nothing is changed: no
+// seal is written, no orphaned file removed, no lock file made (device V8).
 
 #include <memory>
 #include <optional>
@@ -19,18 +19,19 @@
 namespace foedus::cli {
 
 struct ClosedDatabase {
-  // kBusy: it is open. kNotFound: no such directory, or there is no
+  // Opens the database of some directories. kBusy: it is open. kNotFound: no such directory, or no
   // database in it. kInvalidArgument: of `names`. kIoError.
   static Result<ClosedDatabase> open(const engine::DirectoryNames& names);
-  // The same of what is on `device`.
+  // Opens the database on `device`.
   static Result<ClosedDatabase> of(std::unique_ptr<device::Device> device);
 
-  // kCorruption, kWrongVersion: the message names file and offset.
+  // Examines the log. kCorruption, kWrongVersion: the message names file and offset.
   Result<log::FoundLog> log() const { return log::examine_log(device.get()); }
-  // What is lost, if the newest manifest covers `covered`; empty: nothing. There is a log wherever
-  // there is a manifest, and segments go only because a manifest covers them.
+  // Returns a message about commits that are lost, if the newest manifest covers `covered`, or an
+  // empty string. There is a log wherever there is a manifest, and a segment is removed only if a
+  // manifest covers it.
   std::string problem_of(const log::FoundLog& log, Epoch covered) const;
-  // What is durable in a segment. REQUIRES: `segment` is of log().
+  // Opens the durable records of a segment. REQUIRES: `segment` is of log().
   Result<std::unique_ptr<log::SegmentRecords>> records(const log::FoundSegment& segment) const;
 
   std::unique_ptr<device::Device> device;

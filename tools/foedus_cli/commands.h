@@ -16,8 +16,8 @@ namespace foedus::cli {
 
 enum class ExitStatus : int {
   kFine = 0,
-  kDamaged = 1,    // something is not what was written
-  kCannotRead = 2  // usage; no database there, or it is open, of another version, unreadable
+  kDamaged = 1,    // some bytes are not those that were written
+  kCannotRead = 2  // usage; no database, or one that is open, unreadable or of another version
 };
 
 enum class Verb : std::uint8_t { kInfo, kVerify, kLog, kSnapshots };
@@ -40,13 +40,13 @@ struct Command {
   bool is_summary = false;
 };
 
-// Runs it. Results go to `out`, and so does a failure as JSON if that was asked for; a failure in
-// words goes to `err`.
+// Runs a command. Results go to `out`, and so does a failure if JSON was asked for; otherwise a
+// failure goes to `err`.
 ExitStatus run(const Command& command, std::ostream* out, std::ostream* err);
 
-// The single ones. On failure nothing of a JSON document was written. kBusy: the database is open.
-// kNotFound: there is none. kCorruption: of what the command cannot do without. kWrongVersion,
-// kIoError.
+// Run one command each. On failure nothing of a JSON document was written. kBusy: the database is
+// open. kNotFound: there is none. kCorruption: a file that the command needs is damaged.
+// kWrongVersion, kIoError.
 Result<ExitStatus> run_info(const Command& command, std::ostream* out);
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out);
 Result<ExitStatus> run_log(const Command& command, std::ostream* out);

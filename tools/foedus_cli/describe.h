@@ -1,5 +1,5 @@
 #pragma once
-// What commands say of the same things in the same words, to people and as JSON.
+// Descriptions that several commands print, as text and as JSON.
 
 #include <ostream>
 #include <string>
@@ -19,11 +19,11 @@ std::string line_of(const storage_meta::StorageMeta& meta);
 // "12 records, 800 bytes of payload, 3 pages, 2 levels"
 std::string line_of(const StorageCounts& counts, StorageKind kind);
 
-// Members of the object at hand.
+// Write members of the JSON object that is open.
 void put(Json* json, const storage_meta::StorageMeta& meta);
 void put(Json* json, const StorageCounts& counts);
 
-// An array "findings", and how many there are of each sort.
+// Writes an array "findings", and the number of problems and of warnings.
 void put(Json* json, const Findings& findings);
 
 // 0 .. 100

@@ -12,7 +12,7 @@
 namespace foedus::cli {
 
 struct Finding {
-  bool is_warning = false;            // nothing is lost or wrong because of it
+  bool is_warning = false;            // no data is lost or wrong because of it
   std::string file;                   // its name in the directory; empty: the directory
   std::optional<std::uint64_t> page;  // of a snapshot file
   std::string storage;                // its name; empty: of none
@@ -22,12 +22,13 @@ struct Finding {
 // "problem: snapshot-00000001-0, page 5, storage tree: its checksum is wrong"
 std::string line_of(const Finding& finding);
 
-// A directory can have more than memory has room for: all are counted and handed on, some are kept.
+// The findings of a command. They can be too many for memory: all are counted and handed on, and
+// the first kKeptMax are kept.
 class Findings {
  public:
   static constexpr std::size_t kKeptMax = 1000;
 
-  // `each`: called for each one as it comes; may be empty.
+  // `each` is called for each finding as it comes; it may be empty.
   explicit Findings(std::function<void(const Finding&)> each = {}) : each_(std::move(each)) {}
 
   void add(Finding finding);
@@ -41,7 +42,7 @@ class Findings {
   std::uint64_t problems() const { return problems_; }
   std::uint64_t warnings() const { return warnings_; }
   const std::vector<Finding>& kept() const { return kept_; }
-  // A line for each that is kept, and one that counts the others.
+  // Prints a line for each finding that is kept, and one that counts the others.
   enum class Which : std::uint8_t { kAll, kProblems };
   void print(std::ostream* out, Which which = Which::kAll) const;
 

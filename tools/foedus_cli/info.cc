@@ -1,4 +1,5 @@
-// info: what a database is, and what the next open will find.
+// The command info: formats, epochs, storages and files of a database, and the work of its next
+// open.
 #include <algorithm>
 #include <optional>
 #include <ostream>
@@ -32,7 +33,8 @@ struct Info {
   bool was_closed_cleanly() const {
     return log.found.is_fresh || (log.found.savepoint.flags & log::kClosedCleanly) != 0;
   }
-  // Of a storage of the newest snapshot; null: it is not in it, or its pages were not counted.
+  // Returns the counts of a storage of the newest snapshot, or null if the snapshot does not have
+  // it or its pages were not counted.
   const StorageCounts* counts_of(page::StorageId id) const {
     if (!counts.has_value()) return nullptr;
     for (std::size_t i = 0; i < manifest->storages.size(); ++i) {

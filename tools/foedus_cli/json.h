@@ -16,7 +16,8 @@ class Json {
   Json(const Json&) = delete;
   Json& operator=(const Json&) = delete;
 
-  // `name`: within an object; empty within an array and for the document itself.
+  // `name` is that of a member of an object; it is empty within an array and for the document
+  // itself.
   void begin_object(std::string_view name = {}) { begin(name, '{'); }
   void end_object() { end('}'); }
   void begin_array(std::string_view name = {}) { begin(name, '['); }
@@ -33,7 +34,7 @@ class Json {
   void quote(std::string_view bytes);
 
   std::ostream* const out_;
-  std::vector<bool> has_member_;  // of what is open, outermost first
+  std::vector<bool> has_member_;  // of open objects and arrays, outermost first
 };
 
 }  // namespace foedus::cli

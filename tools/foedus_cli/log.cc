@@ -1,4 +1,4 @@
-// log: the records of the log in words, as they stand in their segments; or how many there are.
+// The command log: prints the records of the log in the order of their segments, or their number.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -46,7 +46,7 @@ struct TypeCounts {
   std::uint64_t newest_epoch = 0;
 };
 
-// By storage, then type.
+// Counts by storage, then type.
 using Summary = std::map<std::pair<page::StorageId, log::LogRecordType>, TypeCounts>;
 
 class LogLines {
@@ -54,10 +54,10 @@ class LogLines {
   LogLines(const Command& command, const LogSurvey& survey, std::ostream* out)
       : command_(command), survey_(survey), out_(*out), json_(out) {}
 
-  // kNotFound: there is no such storage.
+  // Finds the storage that the command names. kNotFound: there is no such storage.
   Status find_storage();
   void begin();
-  // Up to what cannot be read.
+  // Prints the records of a segment up to the first that cannot be read.
   Status visit(const ClosedDatabase& database, const log::FoundSegment& segment);
   void end(const Findings& findings);
 
@@ -115,7 +115,7 @@ bool LogLines::is_array(page::StorageId id) const {
   return found != survey_.storages.end() && found->second.kind == StorageKind::kArray;
 }
 
-// Of an array: the index.
+// Returns the key in printable form; that of an array is its index.
 std::string LogLines::key_of(const log::LogRecord& record) const {
   const bool is_index = is_array(record.storage_id) && record.key_bytes == sizeof(std::uint64_t) &&
                         record.type != log::LogRecordType::kCreateStorage &&
@@ -236,7 +236,7 @@ void LogLines::end(const Findings& findings) {
 
 Result<ExitStatus> run_log(const Command& command, std::ostream* out) {
   FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
-  std::optional<snapshot::Manifest> manifest;  // for names only: one that is damaged has none
+  std::optional<snapshot::Manifest> manifest;  // for names only: a damaged one is left out
   if (!database.manifests.empty()) {
     auto read = snapshot::read_manifest(database.device.get(), database.manifests.back());
     if (read.is_ok()) manifest = std::move(read).value();

@@ -15,7 +15,8 @@ void take_storages(const snapshot::Manifest& manifest, LogSurvey* survey) {
   }
 }
 
-// Of all segments; ids are never used again, so the order of creations and drops does not matter.
+// The pass over all segments. Ids are never used again, so the order of creations and drops does
+// not matter.
 struct Pass {
   const ClosedDatabase& database;
   const Epoch covered;

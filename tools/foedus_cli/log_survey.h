@@ -1,6 +1,6 @@
 #pragma once
-// What the log of a closed database has: its segments, the storages that it creates and drops, and
-// how much of it is in no snapshot yet. One pass over all records.
+// Surveys the log of a closed database in one pass: its segments, the storages that it creates and
+// drops, and the share of it that is in no snapshot yet.
 
 #include <cstdint>
 #include <map>
@@ -27,13 +27,13 @@ struct LogSurvey {
   Findings findings;                // segments that cannot be read to their end
   LogCounts all;
   LogCounts tail;  // of epochs above those that the snapshot covers
-  // At the end of the log, ascending by id, those of the snapshot included.
+  // Storages that exist at the end of the log, ascending by id, those of the snapshot included.
   std::map<page::StorageId, storage_meta::StorageMeta> storages;
   std::map<page::StorageId, std::string> names;  // of dropped ones, too, as far as they are known
 };
 
-// `newest`: the newest manifest, null: there is none. kCorruption: it is not known which segments
-// there are. kWrongVersion, kIoError.
+// `newest` is the newest manifest, or null if there is none. kCorruption: the list of segments is
+// damaged. kWrongVersion, kIoError.
 Result<LogSurvey> survey_log(const ClosedDatabase& database, const snapshot::Manifest* newest);
 
 }  // namespace foedus::cli

@@ -26,7 +26,8 @@ CLI::App* add_verb(CLI::App* app, const char* name, const char* about, Command* 
   return verb;
 }
 
-// On a terminal, so that nobody wonders; ten times a second, and what is written next goes over it.
+// Returns a callback that shows progress on a terminal, at most ten times a second. The next output
+// overwrites it.
 foedus::cli::Progress progress_for_person() {
   if (::isatty(STDERR_FILENO) == 0) return {};
   return [last = std::chrono::steady_clock::time_point()](std::uint64_t done,

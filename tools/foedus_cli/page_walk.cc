@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kProgressPages = 256;
 
-// What is wrong with page 0; empty: nothing.
+// Returns the fault of page 0, or an empty string if it has none.
 std::string problem_of_page_0(const device::File& file, const snapshot::ManifestFile& about) {
   const auto block = std::make_unique<PageBytes>();
   const Result<std::size_t> read = file.read_at(0, block->bytes, sizeof(block->bytes));
@@ -71,7 +71,7 @@ void PageWalk::check_file(File* file) {
   if (!bytes.is_ok()) {
     findings_->problem(name, bytes.status().message());
   } else if (*bytes != expected) {
-    // Longer harms nobody: what lies behind is never read.
+    // A longer file does no harm: the bytes after `expected` are never read.
     findings_->add(
         {*bytes > expected,
          name,
@@ -213,7 +213,7 @@ bool PageWalk::check_header(SnapshotPageId id, const PageBytes& block) {
                     std::to_string(static_cast<std::uint32_t>(storage_->id)) + " leads to it");
     return false;
   }
-  // order: relaxed, nobody else has the block.
+  // order: relaxed, no other thread has the block.
   expect(header.lock.load_relaxed() == 0, id, "it is locked");
   return expect(!page::PageVersion(header.version.load_relaxed()).is_gone(), id,
                 "it says that it was moved, retired or dropped");

@@ -1,5 +1,5 @@
 #pragma once
-// PageWalk: from the roots of one manifest to every page of its snapshot, each looked at once.
+// PageWalk: visits every page of a snapshot once, from the roots of its manifest on.
 //
 //   enter(page) ── in a listed file? reached before? bytes, checksum, identity ──► its kind's file
 //     verify_<kind>.cc ── order, fences, counts, pointers ──► enter(next page) …
@@ -10,8 +10,8 @@
 //   W3  Nothing that a page says is used before it was checked: a page may hold any bytes, with the
 //       right checksum.
 //   W4  A page that cannot be trusted is a problem, and what lies below it is not looked at.
-//   W5  Only the layouts are shared with those who write pages. What the database refuses where it
-//       reads a page (storage/page_check.h) is a problem, whatever is found here besides.
+//   W5  The walk shares only the layouts with the writers of pages. A page that the database
+//       refuses to read (storage/page_check.h) is a problem, whatever is found here besides.
 
 #include <cstdint>
 #include <functional>
@@ -36,30 +36,30 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct StorageCounts {
   std::uint64_t pages = 0;    // those of chains included
-  std::uint64_t records = 0;  // arrays: that were ever written to
+  std::uint64_t records = 0;  // of an array: those ever written to
   std::uint64_t payload_bytes = 0;
-  std::uint64_t chains = 0;  // payloads that are larger than a page gives room for
+  std::uint64_t chains = 0;  // payloads that are too large for a page
   std::uint64_t chain_pages = 0;
   std::uint32_t levels = 0;  // pages on the longest path, in each layer of a Master-Tree
-  std::uint32_t layers = 0;  // Master-Trees
+  std::uint32_t layers = 0;  // of a Master-Tree
 };
 
 class PageWalk {
  public:
-  // All outlive it.
+  // REQUIRES: device, manifest and findings outlive the walk.
   PageWalk(device::Device* device, const snapshot::Manifest& manifest, Findings* findings,
            Progress progress);
   PageWalk(const PageWalk&) = delete;
   PageWalk& operator=(const PageWalk&) = delete;
 
-  // Walks through one storage.
+  // Visits all pages of one storage.
   StorageCounts run(const snapshot::ManifestStorage& storage);
-  // Of a file of the manifest, by its place there: pages that were entered.
+  // Returns how many pages were entered of a file, which is named by its place in the manifest.
   std::uint64_t reached(std::size_t file) const { return files_[file].reached; }
-  // Of any record that was looked at; none: there was no record.
+  // Returns the newest epoch of all records that were checked; invalid if there was none.
   Epoch newest_record() const { return newest_record_; }
 
-  // What the last run() entered, by file; as a manifest has it.
+  // Returns the pages that the last run() entered, by file, as a manifest lists them.
   std::vector<snapshot::LivePages> live() const;
 
   // ---- for verify_<kind>.cc --------------------------------------------------------------------
@@ -68,44 +68,44 @@ class PageWalk {
   const snapshot::ManifestStorage& storage() const { return *storage_; }
   StorageCounts& counts() { return counts_; }
 
-  // Reads a page that `from` points to (null: the manifest does). False: a finding says why not.
+  // Reads a page that `from` points to (null: the manifest does). Returns false after a finding.
   bool enter(page::SnapshotPageId id, page::SnapshotPageId from, page::PageBytes* to);
-  // The same, and that kind and level are as its place asks.
+  // Reads a page and checks that its kind and level are those of its place.
   bool enter(page::SnapshotPageId id, page::SnapshotPageId from, page::PageKind kind,
              std::uint32_t level, page::PageBytes* to);
-  // Whether kind and level are as its place asks.
+  // Returns whether the kind and level of a page are those of its place; if not, adds a finding.
   bool is_of(page::SnapshotPageId id, const page::PageBytes& block, page::PageKind kind,
              std::uint32_t level);
 
-  // Something is wrong with the page. Null: with the manifest.
+  // Adds a finding about the page, or, if it is null, about the manifest.
   void problem(page::SnapshotPageId page, std::string what);
-  // A problem of the page, unless `is_so`.
+  // Adds a finding about the page unless `is_so`, which is returned.
   bool expect(bool is_so, page::SnapshotPageId page, std::string_view what) {
     if (!is_so) problem(page, std::string(what));
     return is_so;
   }
 
-  // The TID of a record that is there: no flags, of an epoch that the snapshot covers.
+  // Checks the TID of a present record: no flags, an epoch that the snapshot covers.
   void check_tid(page::SnapshotPageId page, page::Tid tid, std::uint64_t record);
-  // The payload of a record of `page`, in a chain of pages that begins at `first`.
+  // Checks the chain of pages from `first` on that has the payload of a record of `page`.
   void chain(page::SnapshotPageId first, page::SnapshotPageId page);
 
  private:
   struct File {
     const snapshot::ManifestFile* about = nullptr;
-    bool is_readable = false;            // else a finding says why
+    bool is_readable = false;            // if not, a finding says why
     std::unique_ptr<device::File> file;  // null: not open now
     std::vector<bool> is_reached;        // by page; made with the first one
     std::uint64_t reached = 0;
     snapshot::LivePages live;  // of the storage at hand
   };
 
-  // Looks at the file itself, not at its pages.
+  // Checks the file itself, not its pages.
   void check_file(File* file);
-  // Null: a finding says why.
+  // Returns the open file, or null after a finding.
   const device::File* open(File* file);
   File* find(page::SnapshotPageId id);
-  // The file of a page that may be looked at, which is marked as reached; null: it may not.
+  // Marks a page as reached and returns its file, or null after a finding if it must not be read.
   File* reach(page::SnapshotPageId id, page::SnapshotPageId from);
   bool check_header(page::SnapshotPageId id, const page::PageBytes& block);
 
@@ -125,7 +125,8 @@ class PageWalk {
   Epoch newest_record_;
 };
 
-// What one kind of storage asks of its pages, from the root on, which is not null.
+// Check the pages of the walk's storage, of one kind each, from the root on. REQUIRES: the root is
+// not null.
 void verify_array(PageWalk* walk);
 void verify_hash(PageWalk* walk);
 void verify_masstree(PageWalk* walk);

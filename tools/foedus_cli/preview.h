@@ -1,5 +1,5 @@
 #pragma once
-// How byte strings, kinds and sizes are shown to a person.
+// Shows byte strings, kinds and sizes to a person.
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace foedus::cli {
 
-// Printable ASCII as it is but for " and \, which become \xNN as other bytes do; at most
-// `bytes_max` bytes of it, then "…".
+// Returns printable ASCII unchanged, except for " and \, which become \xNN as all other bytes do.
+// Bytes after `bytes_max` become "…".
 std::string preview(std::string_view bytes, std::size_t bytes_max = 64);
 
 using storage_meta::name_of;  // of a StorageKind

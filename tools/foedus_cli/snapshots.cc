@@ -1,4 +1,4 @@
-// snapshots: the manifests that a directory has.
+// The command snapshots: the manifests that a directory has.
 #include <ostream>
 #include <vector>
 

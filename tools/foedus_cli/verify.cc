@@ -1,4 +1,4 @@
-// verify: all that hangs on the newest manifest, or on every one, and all of the log.
+// The command verify: all pages of the newest manifest, or of every one, and all of the log.
 #include <memory>
 #include <ostream>
 #include <string>
@@ -24,7 +24,8 @@ struct Verified {
   LogVerified log;
 };
 
-// kWrongVersion. Another manifest that cannot be read is a finding.
+// Verifies the snapshot of the newest manifest, or of every one. kWrongVersion is returned; another
+// fault of a manifest is a finding.
 Status verify_snapshots(const ClosedDatabase& database, const Command& command, Findings* findings,
                         Verified* verified) {
   const std::vector<page::SnapshotNumber>& numbers = database.manifests;
@@ -45,8 +46,9 @@ Status verify_snapshots(const ClosedDatabase& database, const Command& command, 
   return {};
 }
 
-// A snapshot is made of what is durable in the log. Where the log was not closed cleanly it does
-// not say how long nobody committed before the end: then what the snapshot has of commits counts.
+// A snapshot is made of the durable log, so it covers no epoch beyond that. A log that was not
+// closed cleanly does not tell of epochs without commits at its end; the snapshot's newest record
+// is compared then.
 void compare_durable(const LogVerified& log, const snapshot::Manifest& manifest,
                      const SnapshotCounts& counts, Findings* findings) {
   const Epoch covered = log.was_closed_cleanly ? manifest.covered : counts.newest_record;
@@ -72,10 +74,10 @@ void compare(const ClosedDatabase& database, const Verified& verified, Findings*
   if (!what.empty()) findings->problem({}, std::move(what));
 }
 
-// Files that nobody needs, as a crash leaves them: the next glean removes them.
+// Names the orphaned files that a crash leaves; the next glean removes them.
 void name_leftovers(const ClosedDatabase& database, Findings* findings) {
   const auto names = snapshot::find_leftovers(database.device.get());
-  if (!names.is_ok()) return;  // a manifest cannot be read: a finding if it was asked for
+  if (!names.is_ok()) return;  // a manifest cannot be read, which is a finding if it was asked for
   for (const std::string& name : *names) findings->warning(name, "no manifest lists it");
 }
 
@@ -151,7 +153,7 @@ void write_text(const Verified& verified, const Findings& findings, std::ostream
 
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out) {
   FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
-  // In words each one is said as it comes: all may take hours.
+  // As text each finding is printed as it comes: the whole walk may take hours.
   Findings findings(command.is_json ? std::function<void(const Finding&)>()
                                     : [out](const Finding& one) { *out << line_of(one) << '\n'; });
   Verified verified;

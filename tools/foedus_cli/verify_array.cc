@@ -1,4 +1,4 @@
-// Pages of arrays, against array_page.h: a page lies where index arithmetic says.
+// Checks pages of arrays against array_page.h: a page lies where index arithmetic says.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -41,7 +41,7 @@ class ArrayWalk {
   const ArrayShape& shape_;
 };
 
-// `first`: the index of its first record.
+// `first` is the index of the page's first record.
 void ArrayWalk::visit(SnapshotPageId id, SnapshotPageId from, std::uint32_t level,
                       std::uint64_t first) {
   const auto block = std::make_unique<PageBytes>();
@@ -79,7 +79,7 @@ void ArrayWalk::border(SnapshotPageId id, ArrayBorderPage& page, std::uint64_t f
   for (std::uint64_t i = 0; i < shape_.records_per_page; ++i) {
     const page::RecordHeader& record = *storage::array::record_at(&page, i, shape_);
     const page::Tid tid = record.load_tid();
-    // order: relaxed, nobody else has the page.
+    // order: relaxed, no other thread has the page.
     walk_.expect(record.lock.load_relaxed() == 0, id, "a record that is locked");
     if (tid == page::Tid()) continue;  // never written to
     if (!walk_.expect(i < end, id, "a record behind the end of the array")) return;

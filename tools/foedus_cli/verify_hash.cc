@@ -1,6 +1,6 @@
-// Pages of hash storages, against storage/hash/layout/page.h (H1, H7): the trie spreads by seven
-// bits of the hash after another. Each bin has the keys of its prefix, in the order of hash and
-// key.
+// Checks pages of hash storages against storage/hash/layout/page.h (H1, H7): each level of the trie
+// takes the next seven bits of the hash. Each bin has the keys of its prefix, in the order of hash
+// and key.
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -32,7 +32,7 @@ struct Prefix {
   unsigned bits = 0;
 };
 
-// What the records before have come to, over all pages of a bin.
+// State after the records of a bin that were checked so far, over all of its pages.
 struct BinState {
   SnapshotPageId head;
   Prefix prefix;
@@ -115,7 +115,7 @@ void HashWalk::bin(SnapshotPageId head, PageBytes* block, const Prefix& prefix) 
   for (;;) {
     if (!walk_.is_of(id, *block, PageKind::kHashBin, 0)) return;
     if (!bin_page(id, *block->as<HashBinPage>(), &state)) return;
-    // order: relaxed, nobody else has the page.
+    // order: relaxed, no other thread has the page.
     const SnapshotPageId next(block->as<HashBinPage>()->next_page.load_relaxed());
     if (next.is_null()) break;
     if (!walk_.enter(next, id, block)) return;
@@ -126,7 +126,7 @@ void HashWalk::bin(SnapshotPageId head, PageBytes* block, const Prefix& prefix) 
                           std::to_string(state.records));
 }
 
-// False: the rest of the bin makes no sense.
+// Returns false if the rest of the bin cannot be checked.
 bool HashWalk::bin_page(SnapshotPageId id, HashBinPage& page, BinState* state) {
   const bool is_part = page.prefix == state->prefix.value &&
                        page.prefix_bits() == state->prefix.bits && page.head == state->head.word();
@@ -163,7 +163,7 @@ bool HashWalk::record(SnapshotPageId id, HashBinPage& page, std::uint32_t place,
   const std::uint64_t hash = storage::hash::hash_of(key);
   walk_.expect(page.covers(hash), id, which + " belongs to another bin by its hash");
   const std::uint64_t tags =
-      page.tags[place / HashBinPage::kTagsPerWord].load_relaxed();  // order: relaxed, as above
+      page.tags[place / HashBinPage::kTagsPerWord].load_relaxed();  // order: relaxed, own page
   const unsigned shift = place % HashBinPage::kTagsPerWord * HashBinPage::kTagBits;
   walk_.expect(((tags >> shift) & 0xffff) == (hash & 0xffff), id, which + " has a wrong tag");
   const bool is_behind =

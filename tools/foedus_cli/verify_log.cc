@@ -14,7 +14,7 @@ namespace foedus::cli {
 
 namespace {
 
-// Epochs of a segment, as header and frames have them.
+// Epochs of a segment, from its header and frames.
 struct Epochs {
   std::uint64_t oldest = 0;  // 0: there is no record
   std::uint64_t newest = 0;
@@ -29,7 +29,7 @@ class SegmentCheck {
                LogVerified* verified)
       : database_(database), segment_(segment), findings_(*findings), verified_(*verified) {}
 
-  // Frames first: records are looked at only if all of their bytes check out.
+  // Checks frames first: records are read only if all frames are sound.
   void run() {
     if (!check_frames()) return;
     check_seal();
@@ -52,7 +52,7 @@ class SegmentCheck {
   Epochs epochs_;
 };
 
-// Checksums, offsets and the chain of checksums (L12) are the reader's.
+// FrameReader checks checksums, offsets and the chain of checksums (L12).
 bool SegmentCheck::check_frames() {
   const auto file = database_.device->open(segment_.name(), device::Access::kRead);
   if (!file.is_ok()) return problem(file.status().message()), false;
@@ -79,7 +79,7 @@ void SegmentCheck::check_frame(const log::FrameHeader& frame) {
   if (frame.synced_bytes > frame.offset) {
     problem("a frame that was synced before it was written" + at(frame.offset));
   }
-  // A mark says that all commits up to it are in frames before, or in this one.
+  // A mark says that all commits up to its epoch are in this frame or in earlier ones.
   if (frame.mark_epoch != 0 && frame.mark_epoch < epochs_.mark) {
     problem("a frame whose mark is below the one before it" + at(frame.offset));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Every block of the log that counts, and every record in them.
+// Verifies every frame of the log up to the end of each segment, and every record in them.
 
 #include <cstdint>
 #include <optional>
@@ -14,14 +14,14 @@ struct LogVerified {
   std::uint64_t bytes = 0;  // of frames
   std::uint64_t frames = 0;
   std::uint64_t records = 0;
-  // Commits up to it are durable; later epochs may have been, in which nobody committed, unless it
-  // was closed cleanly (L18).
+  // Commits up to this epoch are durable. Unless the log was closed cleanly, later epochs without a
+  // commit may be durable, too (L18).
   std::uint64_t durable_epoch = 0;
   bool was_closed_cleanly = false;
-  std::optional<log::FoundLog> found;  // none: it cannot be read
+  std::optional<log::FoundLog> found;  // none if the log cannot be read
 };
 
-// kWrongVersion: what it says is not known. All else is a finding.
+// Verifies the log. kWrongVersion: its format is not known. All else is a finding.
 Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* findings);
 
 }  // namespace foedus::cli

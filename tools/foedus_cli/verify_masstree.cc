@@ -1,5 +1,5 @@
-// Pages of Master-Trees, against storage/masstree/layout/page.h: in each layer the ranges of slices
-// chain exactly, within that of the page above; keys ascend by slice and length.
+// Checks pages of Master-Trees against storage/masstree/layout/page.h: in each layer the ranges of
+// slices chain exactly, within that of the page above; keys ascend by slice and length.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -23,12 +23,12 @@ using storage::masstree::InteriorPage;
 using storage::masstree::Slot;
 using storage::masstree::TreePage;
 
-// A key of kMaxKeyBytes has a layer for each slice. No tree is as high as the other one, which only
-// keeps a page of nonsense from being believed.
+// A key of kMaxKeyBytes has a layer for each slice. kLevelMax is higher than any tree: a larger
+// level is that of a damaged page.
 constexpr std::uint32_t kLayersMax = (kMaxKeyBytes + 7) / 8;
 constexpr std::uint32_t kLevelMax = 31;
 
-// What the pointer to a page says of it.
+// The place of a page, as the pointer to it says.
 struct Place {
   SnapshotPageId from;
   std::uint64_t low = 0;
@@ -90,13 +90,14 @@ void MasstreeWalk::visit(SnapshotPageId id, PageBytes* block, const Place& place
   }
 }
 
-// False: what is in it would only be wrong for the same reason.
+// Checks a page against its place. Returns false if all findings about its contents would have the
+// same cause.
 bool MasstreeWalk::check(SnapshotPageId id, TreePage& page, const Place& place) {
   if (page.low != place.low || page.last != place.last) {
     walk_.problem(id, "it has the slices " + range_of(page.low, page.last) + "; in its place are " +
                           range_of(place.low, place.last));
   }
-  // order: relaxed, nobody else has the page.
+  // order: relaxed, no other thread has the page.
   const bool has_twins =
       page.foster_minor.load_relaxed() != 0 || page.foster_major.load_relaxed() != 0;
   walk_.expect(!has_twins, id, "it has foster twins");
@@ -115,7 +116,7 @@ bool MasstreeWalk::check_separators(SnapshotPageId id, InteriorPage& page, unsig
   }
   for (unsigned i = 0; i < keys / InteriorPage::kGroupSize && i + 1 < InteriorPage::kGroups; ++i) {
     const unsigned last = (i + 1) * InteriorPage::kGroupSize - 1;
-    // order: relaxed, nobody else has the page.
+    // order: relaxed, no other thread has the page.
     const bool is_pivot = page.pivots[i].load_relaxed() == page.separator(last);
     walk_.expect(is_pivot, id, "a pivot is not the last separator of its group");
   }
@@ -139,7 +140,7 @@ void MasstreeWalk::interior(SnapshotPageId id, InteriorPage& page, std::uint32_t
   }
 }
 
-// Whether all records lie in the heap, none over another, so that they may be looked at.
+// Returns whether all records lie in the heap without overlapping, so that they may be read.
 bool MasstreeWalk::check_heap(SnapshotPageId id, BorderPage& page, unsigned keys) {
   const bool is_free_between =
       page.heap_begin <= page::kPageBytes &&
@@ -185,7 +186,7 @@ void MasstreeWalk::border(SnapshotPageId id, BorderPage& page, std::uint32_t lay
       !check_heap(id, page, keys)) {
     return;
   }
-  // order: relaxed, nobody else has the page.
+  // order: relaxed, no other thread has the page.
   walk_.expect(page.sorted_keys.load_relaxed() == keys, id, "it says that not all keys are sorted");
   check_order(id, page, keys);
   unsigned layers = 0;
@@ -206,7 +207,7 @@ void MasstreeWalk::record(SnapshotPageId id, BorderPage& page, unsigned index,
                           std::uint32_t layer) {
   const Slot slot = page.slot(index);
   const page::RecordHeader* const header = page.record(slot);
-  // order: relaxed, nobody else has the page.
+  // order: relaxed, no other thread has the page.
   walk_.expect(header->lock.load_relaxed() == 0, id, "a record that is locked");
   walk_.check_tid(id, header->load_tid(), index);
   walk_.counts().records += 1;

@@ -1,5 +1,5 @@
-// Pages of sequential storages, against sequential_snapshot_page.h (S5 to S7): runs of consecutive
-// pages, whose records are in the order of TID and session, as the runs are in that of epochs.
+// Checks pages of sequential storages against sequential_snapshot_page.h (S5 to S7): runs of
+// consecutive pages. Records are in the order of TID and session, runs in that of epochs.
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ using storage::sequential::SequentialRunsPage;
 using storage::sequential::SequentialSnapshotPage;
 using storage::sequential::SequentialSnapshotRecord;
 
-// What the pages of a run have come to.
+// State after the pages of a run that were checked so far.
 struct RunState {
   std::uint64_t records = 0;
   std::uint64_t first_epoch = 0;
@@ -47,7 +47,7 @@ void SequentialWalk::run() {
   const auto block = std::make_unique<PageBytes>();
   const auto& page = *block->as<SequentialRunsPage>();
   walk_.counts().levels = 2;
-  std::uint64_t next_epoch = ~std::uint64_t{0};  // of the first record behind this page's
+  std::uint64_t next_epoch = ~std::uint64_t{0};  // of the first record after this page's
   std::uint64_t number = 0;
   SnapshotPageId from;
   for (SnapshotPageId id = walk_.storage().root; !id.is_null(); id = page.full_page) {

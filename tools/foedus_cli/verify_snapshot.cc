@@ -9,7 +9,7 @@ namespace foedus::cli {
 
 namespace {
 
-// F7.
+// Compares the live pages that were counted with those of the manifest (F7).
 void compare_live_pages(const snapshot::Manifest& manifest, const SnapshotCounts& counts,
                         Findings* findings) {
   for (std::size_t i = 0; i < manifest.files.size(); ++i) {

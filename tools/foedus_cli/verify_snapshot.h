@@ -1,5 +1,5 @@
 #pragma once
-// One snapshot, from the roots of its manifest on.
+// Verifies one snapshot, from the roots of its manifest on.
 
 #include <cstdint>
 #include <vector>
@@ -15,8 +15,8 @@ namespace foedus::cli {
 struct SnapshotCounts {
   std::vector<StorageCounts> storages;    // as in the manifest
   std::vector<std::uint64_t> live_pages;  // of the files, as in the manifest
-  Epoch newest_record;                    // of any record in the pages; none: there is none
-  bool is_whole = true;                   // nothing was left out because of a problem
+  Epoch newest_record;                    // of all records in the pages; invalid if there is none
+  bool is_whole = true;                   // no page was left out because of a problem
 };
 
 SnapshotCounts verify_snapshot(device::Device* device, const snapshot::Manifest& manifest,
