@@ -1,5 +1,5 @@
 #pragma once
-// AtSyncPoint: runs an action at a sync point. Any thread may come to the place, several at once.
+// AtSyncPoint: runs an action at a sync point. Any thread may reach the point, several at once.
 
 #include <atomic>
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace foedus::testing {
 
-// Once unless it is to be repeated; not while the action itself runs.
+// Runs the action once unless it is to be repeated, and never from within the action itself.
 class AtSyncPoint {
  public:
   AtSyncPoint(std::string place, std::function<void()> action, bool repeat = false) {

@@ -1,7 +1,7 @@
 #pragma once
 // DiskImage: the bytes of a simulated file, in chunks that copies of it share until one of them
-// writes. A copy costs a pointer for each chunk; chunks that nobody wrote are zero and take
-// nothing.
+// writes. A copy costs a pointer for each chunk; a chunk that was never written is zero and takes
+// no memory.
 
 #include <array>
 #include <cstddef>
@@ -21,17 +21,17 @@ class DiskImage {
   // REQUIRES: offset + bytes <= size().
   void read(std::uint64_t offset, char* to, std::size_t bytes) const;
   std::vector<char> bytes() const;
-  // Equal for images of equal bytes.
+  // Returns a hash of the bytes and the size.
   std::uint64_t digest() const;
 
  private:
   static constexpr std::size_t kChunkBytes = 4096;
   using Chunk = std::array<char, kChunkBytes>;
 
-  // Of this image alone, to write to.
+  // Returns a chunk of this image alone, to write to.
   Chunk& own(std::size_t index);
 
-  std::vector<std::shared_ptr<Chunk>> chunks_;  // null: zeroes. What is behind size_ is zero
+  std::vector<std::shared_ptr<Chunk>> chunks_;  // null: zeroes; bytes after size_ are zero
   std::uint64_t size_ = 0;
 };
 

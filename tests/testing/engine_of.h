@@ -1,5 +1,5 @@
 #pragma once
-// engine_of(): the engine behind a database, for tests that look into it.
+// engine_of(): returns the engine of a database, for tests that inspect it.
 
 #include "foedus-core/engine/engine.h"
 #include "foedus/database.h"
@@ -8,8 +8,8 @@ namespace foedus::testing {
 
 namespace internal {
 
-// Access checks do not hold for the arguments of an explicit instantiation (C++20 13.9.3): the
-// product needs no friend for the sake of a test.
+// Access checks do not hold for the arguments of an explicit instantiation (C++20 13.9.3), so the
+// product needs no friend for tests.
 template <auto kMember>
 struct EngineOfDatabase {
   friend engine::Engine& engine_behind(Database& database) { return *(database.*kMember); }

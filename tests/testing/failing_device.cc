@@ -92,7 +92,7 @@ class FailingFile : public device::File {
     const int error = begin_locked(Call::kSync);
     if (generation_ != owner_->generation_) return failed("cannot sync " + path_, error);
     if (error != 0) {
-      owner_->fail_sync_locked(content_.get());  // V2: given up without another word
+      owner_->fail_sync_locked(content_.get());  // V2: given up, and not reported again
       return failed("cannot sync " + path_, error);
     }
     if (owner_->skips_sync_locked(Call::kSync)) return {};
@@ -126,8 +126,8 @@ class FailingFile : public device::File {
     const std::uint64_t with_room = content_->visible.size() - content_->hole;
     content_->visible.resize(bytes);
     content_->hole = bytes - std::min(bytes, with_room);
-    // What was written behind the new end and is not synced may come back after a crash, sector by
-    // sector, as if the cut were zeroes written over it.
+    // Unsynced bytes after the new end may come back after a crash, sector by sector, as if the cut
+    // had overwritten them with zeroes.
     std::uint64_t end = bytes;
     for (const auto& write : content_->unsynced) {
       end = std::max<std::uint64_t>(end, write.offset + write.bytes->size());
@@ -153,13 +153,13 @@ class FailingFile : public device::File {
     const int error = owner_->count_locked(kind);
     return generation_ != owner_->generation_ ? EBADF : error;
   }
-  // Of a write that fails: none of its sectors to all of them.
+  // Returns how many sectors of a failing write are written: from none to all.
   std::size_t part_locked(std::uint64_t offset, std::size_t bytes) const {
     base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
     return std::min(bytes, random.below(bytes / kSectorBytes + 1) * kSectorBytes);
   }
-  // V17: how far it has come is chance: to some words that are no first ones, to all of these and
-  // some first ones of later sectors, or to all but what the write begins with.
+  // V17: the progress of the write is random. It has written some words other than the first of
+  // each sector; or all of those and first words of some later sectors; or all but its first word.
   void tear_locked(std::uint64_t offset, const std::vector<char>& bytes) {
     constexpr std::uint64_t kWord = 8;
     base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
@@ -198,7 +198,7 @@ void FailingDevice::Content::write_unsynced(std::uint64_t offset, const char* by
   unsynced.push_back({offset, std::make_shared<const std::vector<char>>(bytes, bytes + count)});
 }
 
-// Where both have bytes, those of `newer` count.
+// The bytes of `newer` replace those of the older write where both overlap.
 void FailingDevice::Write::take_over(const Write& newer) {
   const std::uint64_t from = std::max(offset, newer.offset);
   const std::uint64_t to = std::min(offset + bytes->size(), newer.offset + newer.bytes->size());
@@ -209,7 +209,8 @@ void FailingDevice::Write::take_over(const Write& newer) {
   bytes = std::make_shared<const std::vector<char>>(std::move(mixed));
 }
 
-// Only what was not given up: the synced image may stay behind the visible one for ever.
+// Only writes that were not given up become durable: the synced image may differ from the visible
+// one for ever.
 void FailingDevice::Content::sync() {
   for (const Write& write : unsynced) {
     synced.write(write.offset, write.bytes->data(), write.bytes->size());
@@ -350,7 +351,7 @@ void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Ra
                     std::min(kSectorBytes, bytes.size() - at));
       }
     }
-    // So may a length that became shorter.
+    // A length that became shorter may survive or not, too.
     if (content->visible.size() < image.size() && random->below(2) == 0) {
       image.resize(content->visible.size());
     }

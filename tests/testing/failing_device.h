@@ -3,12 +3,12 @@
 // more. A test asks for a crash, an error at the n-th call, a full device or a flipped bit.
 //
 // A file has the image that reads see, the image that is sure to survive a power failure, and the
-// list of writes in between. A failed sync gives that list up: a later successful sync does not
-// bring the bytes to the device, each sector of them is there after a power failure or is not, and
-// reads see them as before, as with kernels that call such pages clean. With reread_after_failed_
-// sync() it is decided at once, and reads see what there is, as if the pages had been dropped. A
-// size that was given up is the file's again once something is written to its end, or once it is
-// another one. Names have a second, synced table.
+// list of writes in between. A failed sync gives that list up, as a kernel does that marks such
+// pages clean. A later successful sync does not bring the bytes to the device, each of their
+// sectors may survive a power failure or not, and reads see them as before. With
+// reread_after_failed_sync() the surviving sectors are chosen at once, and reads see these, as if
+// the pages had been dropped. A size that was given up is synced again once the file is written at
+// its end, or once the size changes. Names have a second, synced table.
 
 #include <cstdint>
 #include <functional>
@@ -43,7 +43,7 @@ enum class Call : std::uint8_t {
 };
 inline constexpr std::size_t kCallKinds = 13;
 
-// Changes something or syncs.
+// Returns whether a call changes a file or a name, or syncs.
 inline bool is_changing(Call kind) {
   return kind != Call::kOpen && kind != Call::kRead && kind != Call::kSize && kind != Call::kList;
 }
@@ -62,64 +62,65 @@ class FailingDevice : public device::Device {
 
   // ---- faults --------------------------------------------------------------------------------
 
-  // The call of `kind` after `skip` more of them, and if `sticky` all later ones, return
-  // `error_number`. A write that fails has written some of its sectors, from the first one on; how
-  // many is drawn from the number of the call and its offset.
+  // Lets the call of `kind` after `skip` more of them, and if `sticky` all later ones, return
+  // `error_number`. A write that fails has written some of its sectors, from the first one on;
+  // their count is drawn from the number of the call and its offset.
   void fail(Call kind, std::uint64_t skip, int error_number, bool sticky = false);
   void clear_faults();
-  // From now on reads see after a failed sync what the device holds of what was given up: sectors
-  // by chance, or none with kDropAll. kKeepAll: all that was written, as is the default.
+  // Sets which of the given-up sectors reads see after a failed sync: random ones, none with
+  // kDropAll, or all with kKeepAll, the default.
   void reread_after_failed_sync(std::uint64_t seed);
-  // Power fails at the first changing call after `skip` more of them: it is not done, or in part
-  // if it is a write, and from then on every call fails with EIO until crash_power().
+  // Lets power fail at the first changing call after `skip` more of them. That call is not done, or
+  // in part if it is a write; every later call fails with EIO until crash_power().
   void lose_power_after(std::uint64_t skip);
   bool has_lost_power() const { return power_is_lost_; }
-  // Bytes of all files together, those that are removed but still open included; writes and
-  // preallocations beyond are ENOSPC.
+  // Limits the bytes of all files together, removed files that are still open included. Writes and
+  // preallocations beyond it fail with ENOSPC.
   void set_capacity(std::uint64_t bytes) { capacity_bytes_ = bytes; }
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
   std::uint64_t used_bytes() const;
-  // A planted bug: the sync of a file, or of the directory, after `skip` more of its kind reports
-  // success and does nothing; if `sticky` all later ones, too.
+  // Plants a bug: the sync of a file, or of the directory, after `skip` more of its kind reports
+  // success and does nothing; if `sticky`, so do all later ones.
   void skip_sync(Call kind, std::uint64_t skip, bool sticky = false);
-  // Called before each call, in the caller's thread. May use the functions for looking. Null: none.
+  // Sets a function that is called before each call, in the caller's thread. It may use the
+  // functions under "looking". Null: none.
   using Observer = std::function<void(const CallSeen&)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
-  // What is left after a power failure: `seed` chooses which unsynced sectors and names survive;
-  // kDropAll and kKeepAll are the extremes. All open files become unusable.
+  // Leaves the state after a power failure. `seed` chooses the unsynced sectors and names that
+  // survive; kDropAll and kKeepAll are the extremes. All open files become unusable.
   static constexpr std::uint64_t kDropAll = 0;
   static constexpr std::uint64_t kKeepAll = ~std::uint64_t{0};
   void crash_power(std::uint64_t seed);
-  // The process ends: open files become unusable, nothing else is lost.
+  // Ends the process: open files become unusable, and nothing else is lost.
   void crash_process();
 
-  // Whether all of them are persistent memory (V17), as the environment says: what was written
-  // needs no sync, and what power failed in has words by chance, but no first word of a sector.
+  // Returns whether all devices are persistent memory (V17), as the environment says. A write then
+  // needs no sync. A write in which power fails leaves random words, but no first word of a sector.
   static bool is_persistent_memory();
 
   // ---- looking -------------------------------------------------------------------------------
 
   std::uint64_t calls(Call kind) const { return calls_[static_cast<std::size_t>(kind)]; }
-  // Calls that change something or sync.
+  // Returns the number of calls that change a file or a name, or sync.
   std::uint64_t changing_calls() const;
   std::vector<std::string> names() const;
   bool exists(const std::string& name) const;
-  // Whether File::will_read() was called for what begins there.
+  // Returns whether File::will_read() was called for this offset.
   bool was_announced(const std::string& name, std::uint64_t offset) const;
   std::vector<char> bytes_of(const std::string& name) const;
-  // A device that holds what would be left if power failed now and all unsynced was dropped.
+  // Returns a device with the synced state only, as after a power failure that drops all else.
   std::unique_ptr<FailingDevice> synced_copy() const;
-  // Changes bytes behind the engine's back, synced image included.
+  // Changes bytes without a call of the engine, synced image included.
   void flip_bit(const std::string& name, std::uint64_t offset, unsigned bit);
   void overwrite(const std::string& name, std::uint64_t offset, const std::string& bytes);
   void set_size(const std::string& name, std::uint64_t bytes);
   void drop_file(const std::string& name);
-  // Faults are not copied, files that are open neither. Shares the bytes until one of both writes.
+  // Copies the device without faults and open files. Both share the bytes until one of them writes.
   std::unique_ptr<FailingDevice> copy() const;
-  // As if power failed in the midst of `call`, which is a write: its first `bytes` bytes reach the
-  // image that reads see.
+  // Does the first `bytes` bytes of `call`, a write in which power fails, in the image that reads
+  // see.
   void begin_write(const CallSeen& call, std::size_t bytes);
-  // Equal for devices with equal names, bytes, and bytes that survive a power failure.
+  // Returns a hash of names, bytes, and bytes that survive a power failure.
   std::uint64_t digest() const;
 
   // ---- Device --------------------------------------------------------------------------------
@@ -130,10 +131,10 @@ class FailingDevice : public device::Device {
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
-  // The bytes are zero at once, and zero or what they were after a power failure.
+  // The new bytes are zero at once; after a power failure they are zero or as before.
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
   std::unique_ptr<device::ReadQueue> make_read_queue() override;
-  // From now on make_read_queue() gives none, as where the system refuses io_uring.
+  // Lets make_read_queue() return none from now on, as where the system refuses io_uring.
   void refuse_read_queues() { refuses_queues_ = true; }
 
  private:
@@ -147,14 +148,14 @@ class FailingDevice : public device::Device {
     DiskImage visible;
     DiskImage synced;
     std::vector<Write> unsynced;
-    // Each of one sector, of failed syncs, with the bytes that were synced since.
+    // Writes that failed syncs gave up, one sector each, with the bytes that were synced since.
     std::vector<Write> given_up;
-    // The same of the file's size: a sync makes it durable once it is another one, or once
-    // something that is written since lies at its end.
+    // Size of the file that a failed sync gave up. A sync makes the size durable once it is another
+    // one, or once a later write ends there.
     static constexpr std::uint64_t kNoSize = ~std::uint64_t{0};
     std::uint64_t size_given_up = kNoSize;
-    std::uint64_t discarded = 0;  // bytes that take no room
-    std::uint64_t hole = 0;       // bytes at the end that have had none yet
+    std::uint64_t discarded = 0;  // bytes that take no space
+    std::uint64_t hole = 0;       // bytes at the end without space so far
     std::weak_ptr<const char> open;  // held by the files that are open
     std::uint64_t room() const {
       return visible.size() - std::min<std::uint64_t>(visible.size(), discarded + hole);
@@ -170,12 +171,12 @@ class FailingDevice : public device::Device {
   };
   using Names = std::map<std::string, std::shared_ptr<Content>>;
 
-  // Before a call; mutex_ is not held.
+  // Runs the hook before a call. REQUIRES: mutex_ is not held.
   void observe(CallSeen call) const {
     if (observer_) observer_(call);
   }
   bool skips_sync_locked(Call kind);
-  // Counts the call; 0, or the errno with which it must fail. mutex_ is held.
+  // Counts the call. Returns 0, or the errno with which it must fail. REQUIRES: mutex_ is held.
   int count_locked(Call kind) const;
   std::uint64_t used_bytes_locked() const;
   static void crash_content(Content* content, std::uint64_t seed, base::Random* random);

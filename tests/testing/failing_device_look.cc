@@ -1,4 +1,4 @@
-// What tests see of a FailingDevice, and change in it behind the engine's back.
+// The functions by which tests inspect a FailingDevice and change it without the engine.
 #include <algorithm>
 
 #include "foedus-core/device/read_queue.h"

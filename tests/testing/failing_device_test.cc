@@ -1,5 +1,5 @@
-// What the simulated device does with what it cannot do: a failed sync and a failed write leave
-// some sectors, by chance and by nothing else than chance that a seed decides.
+// Failures of the simulated device: a failed sync and a failed write leave random sectors, which
+// the seed alone decides.
 #include "tests/testing/failing_device.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Status write_all(device::File* file, char what) {
   return file->write_at(0, bytes.data(), bytes.size());
 }
 
-// The first byte of each sector; all others must be like it.
+// Returns the first byte of each sector; all other bytes of the sector must equal it.
 std::string sectors_of(const FailingDevice& device) {
   const std::vector<char> bytes = device.bytes_of("f");
   std::string firsts;
@@ -45,13 +45,13 @@ std::string after_failed_sync(std::uint64_t seed) {
   EXPECT_TRUE(write_all(file.get(), 'n').is_ok());
   device.fail(Call::kSync, 0, EIO);
   EXPECT_FALSE(file->sync().is_ok());
-  EXPECT_EQ(sectors_of(device), std::string(kSectors, 'n'));  // reads see what was written
-  EXPECT_TRUE(file->sync().is_ok());                          // which says nothing about them
+  EXPECT_EQ(sectors_of(device), std::string(kSectors, 'n'));  // reads see the new bytes
+  EXPECT_TRUE(file->sync().is_ok());                          // it does not concern them
   device.crash_power(seed);
   return sectors_of(device);
 }
 
-// V2. Goal: what a failed sync gave up is there in part, also behind a sync that succeeds.
+// V2. Goal: sectors that a failed sync gave up survive in part, even if a later sync succeeds.
 TEST(FailingDeviceTest, each_sector_that_a_failed_sync_gave_up_survives_by_chance) {
   EXPECT_EQ(after_failed_sync(FailingDevice::kDropAll), std::string(kSectors, 'o'));
   EXPECT_EQ(after_failed_sync(FailingDevice::kKeepAll), std::string(kSectors, 'n'));
@@ -73,7 +73,8 @@ TEST(FailingDeviceTest, what_was_written_and_synced_since_is_never_older) {
     ASSERT_TRUE(write_all(file.get(), 'n').is_ok());
     device.fail(Call::kSync, 0, EIO);
     ASSERT_FALSE(file->sync().is_ok());
-    // All of the first sectors, a half of the next one, and then it is cut in the midst of another.
+    // The write covers some whole sectors and half of the next one; the file is then cut within
+    // another.
     const std::string some(2 * kSector + kSector / 2, 's');
     ASSERT_TRUE(file->write_at(0, some.data(), some.size()).is_ok());
     ASSERT_TRUE(file->truncate(5 * kSector + 7).is_ok());

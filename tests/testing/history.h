@@ -1,8 +1,8 @@
 #pragma once
-// A history of transactions over registers, and whether it is serializable. Every write is a
+// A history of transactions over registers, and the check that it is serializable. Every write is a
 // read-modify-write and every version has a unique number, so the order of versions of a key is
-// known and the check is a search for a cycle (G0, G1c, G-single, G2) in linear time; reads of
-// versions that nobody committed (G1a, G1b) are found on the way.
+// known. The check is a search for a cycle (G0, G1c, G-single, G2) in linear time; it also finds
+// reads of versions that were never committed (G1a, G1b).
 
 #include <cstdint>
 #include <map>
@@ -29,7 +29,7 @@ struct HistoryTxn {
   std::vector<RegisterWrite> writes;
 };
 
-// Empty if the history is serializable; else what is wrong, for a person.
+// Returns an empty string if the history is serializable; otherwise a description of the anomaly.
 inline std::string check_serializable(const std::vector<HistoryTxn>& history) {
   struct KeyVersion {
     std::uint64_t key;
@@ -41,8 +41,8 @@ inline std::string check_serializable(const std::vector<HistoryTxn>& history) {
       return v.key * 0x9e3779b97f4a7c15u ^ v.version;
     }
   };
-  std::unordered_map<KeyVersion, std::size_t, Hash> writer_of;      // version -> who made it
-  std::unordered_map<KeyVersion, std::size_t, Hash> overwriter_of;  // version -> who replaced it
+  std::unordered_map<KeyVersion, std::size_t, Hash> writer_of;      // version -> its writer
+  std::unordered_map<KeyVersion, std::size_t, Hash> overwriter_of;  // version -> the next writer
   for (std::size_t t = 0; t < history.size(); ++t) {
     for (const RegisterWrite& write : history[t].writes) {
       writer_of[{write.key, write.after}] = t;

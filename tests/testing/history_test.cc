@@ -1,4 +1,4 @@
-// The checker finds what it is there for.
+// The checker finds each anomaly that it searches for.
 #include "tests/testing/history.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Hold: stops the threads that come to a sync point until it is released, as if they had no
-// processor; and counts what others do while they wait for them.
+// Hold: stops the threads that reach a sync point until it is released, as if they had no
+// processor. It counts yields and sleeps of threads that wait for them.
 
 #include <atomic>
 #include <condition_variable>
@@ -15,8 +15,8 @@ namespace foedus::testing {
 
 class Hold {
  public:
-  // Stops threads at one place, or at none. `until`: threads that come there wait until one is
-  // held.
+  // Stops threads at one sync point, or at none. Threads that reach the point `until` wait there
+  // until one is held.
   explicit Hold(std::string_view place = {}, std::string_view until = {})
       : place_(place), until_(until) {
     held = this;
@@ -34,10 +34,10 @@ class Hold {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_held_ || is_released_; });
   }
-  // Yields of the processor and sleeps in spin loops.
+  // Return how often threads yielded the processor, and slept, in spin loops.
   unsigned yields() const { return yields_.load(); }
   unsigned sleeps() const { return sleeps_.load(); }
-  // Sleeps that another thread has to end.
+  // Returns the number of sleeps that another thread has to end.
   unsigned parks() const { return parks_.load(); }
   void wait_for_sleeps(unsigned wanted) const { wait_for(sleeps_, wanted); }
   void wait_for_parks(unsigned wanted) const { wait_for(parks_, wanted); }

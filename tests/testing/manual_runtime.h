@@ -1,7 +1,7 @@
 #pragma once
 // ManualRuntime: a Runtime without threads. Time is virtual; tasks run when the test steps them, or
-// when somebody waits, in an order that the seed decides. Several waits may be nested (a task that
-// waits inside its step is not stepped again until it returns).
+// during a wait, in an order that the seed decides. Waits may be nested: a task that waits inside
+// its step is not stepped again until it returns.
 
 #include <atomic>
 #include <cstdint>
@@ -18,8 +18,8 @@ class ManualRuntime : public base::Runtime {
  public:
   explicit ManualRuntime(std::uint64_t seed = 1) : random_(seed) {}
 
-  // Steps one task that is due, chosen by the seed; if none is, time moves to the next one that
-  // will be, but not beyond `until_us`. False if there was nothing to do.
+  // Steps one task that is due, chosen by the seed. If none is due, time moves to the next one, but
+  // not beyond `until_us`. Returns false if there was nothing to do.
   bool step_one(std::uint64_t until_us = ~std::uint64_t{0});
   // Steps tasks until `microseconds` have passed.
   void run_for(std::uint64_t microseconds);
@@ -28,10 +28,10 @@ class ManualRuntime : public base::Runtime {
   // Steps `task` now, due or not.
   void step(base::Task* task);
   std::uint64_t step_count() const { return step_count_; }
-  // Tasks of that name, also those that are started later, are not stepped any more, as if their
-  // threads had no processor. Empty: none.
+  // Stops stepping tasks of that name, also later ones, as if their threads had no processor.
+  // Empty: none.
   void starve(std::string_view name);
-  // Longest time that a wait() without a limit may take before the test is stopped as hanging.
+  // The longest time of a wait() without a limit; after it the test is stopped as hanging.
   void set_patience_us(std::uint64_t patience_us) { patience_us_ = patience_us; }
 
   std::uint64_t now_us() override { return now_us_; }
@@ -42,8 +42,8 @@ class ManualRuntime : public base::Runtime {
   void wake(base::WaitPoint* point) override;
   void pause(std::uint64_t microseconds) override { run_for(microseconds); }
 
-  // Threads run on processor 0 of 1 until a test says otherwise: it sets the number before a
-  // database is opened, and moves whatever thread asks next to another processor at any time.
+  // Threads run on processor 0 of 1 unless a test sets the number before a database is opened. The
+  // test can then move the calling thread to another processor at any time.
   void set_processors(std::uint32_t processors) { processors_ = processors; }
   void move_to(std::uint32_t processor) { processor_ = processor; }
   std::uint32_t processors() const override { return processors_; }
@@ -63,8 +63,8 @@ class ManualRuntime : public base::Runtime {
   base::Random random_;
   std::string starved_;  // a name; empty: none
   std::vector<Entry> entries_;
-  std::vector<std::size_t> due_;  // of step_one(); has room for all: only start() allocates
-  // Sessions of other threads ask while one thread steps tasks.
+  std::vector<std::size_t> due_;  // of step_one(); room for all tasks: only start() allocates
+  // Sessions of other threads read it while one thread steps tasks.
   std::atomic<std::uint64_t> now_us_ = 1'000'000;
   std::atomic<std::uint32_t> processor_ = 0;
   std::uint32_t processors_ = 1;

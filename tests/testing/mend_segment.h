@@ -1,5 +1,5 @@
 #pragma once
-// A log segment whose bytes were changed becomes one whose checksums are right.
+// Recomputes the checksums of a log segment whose bytes were changed.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +22,17 @@ void store_at(std::string* bytes, std::size_t offset, T value) {
   std::memcpy(bytes->data() + offset, &value, sizeof(value));
 }
 
-// The checksum at `begin + crc_offset` of `count` bytes at `begin`, its own four aside, is right.
+// Recomputes the checksum at `begin + crc_offset`, which is of `count` bytes at `begin` without its
+// own four.
 inline void mend_crc(std::string* bytes, std::size_t begin, std::size_t count,
                      std::size_t crc_offset) {
   store_at(bytes, begin + crc_offset, std::uint32_t{0});
   store_at(bytes, begin + crc_offset, base::crc32c(bytes->data() + begin, count));
 }
 
-// Slots that are not empty, and frames as far as their lengths lead, each with the checksum of the
-// one before. `each` is called with offset and length of a frame before that is mended.
+// Recomputes the checksums of slots that are not empty, and of frames as far as their lengths lead,
+// each with the checksum of the frame before. `each` is called with offset and length of a frame
+// before its checksum is recomputed.
 template <typename Each>
 void mend_segment(std::string* bytes, const Each& each) {
   constexpr std::size_t kBlock = log::kBlockBytes;

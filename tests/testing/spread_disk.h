@@ -1,5 +1,5 @@
 #pragma once
-// SpreadDisk: a main directory and two others, all of one machine: power fails in all at once.
+// SpreadDisk: a main directory and two others of one machine, where power fails in all at once.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class SpreadDisk {
   FailingDevice& b() { return *disks_[2]; }
   const std::array<std::unique_ptr<FailingDevice>, 3>& disks() const { return disks_; }
 
-  // The database's device. `turned`: the others are named in the other order.
+  // Opens the database's device. If `turned`, the other directories are named in reverse order.
   std::unique_ptr<device::SpreadDevice> open(bool turned = false, std::uint64_t seed = 1) {
     std::vector<device::Device*> others = {&a(), &b()};
     if (turned) std::swap(others[0], others[1]);
@@ -41,7 +41,7 @@ class SpreadDisk {
     must(tiers->look());
     return tiers;
   }
-  // Makes the device of open_tiered(), which the caller has to look at.
+  // Makes the device of open_tiered(); the caller has to call look().
   std::unique_ptr<device::TieredDevice> make_tiered(const device::TierLimits& limits,
                                                     const device::TierStaging& staging = {}) {
     auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
@@ -49,7 +49,7 @@ class SpreadDisk {
                                                   device::Access::kReadDirect, staging);
   }
 
-  // Power fails in all directories at the first changing call to any after `skip` more of them.
+  // Lets power fail in all directories at the first changing call to any of them after `skip` more.
   void lose_power_after(std::uint64_t skip) {
     left_ = skip;
     watch([this](const CallSeen& call) {
@@ -59,7 +59,7 @@ class SpreadDisk {
     });
   }
   bool has_lost_power() const { return has_lost_power_; }
-  // `seed`: as of FailingDevice.
+  // `seed` has the meaning that FailingDevice gives it.
   void crash_power(std::uint64_t seed) {
     watch({});
     has_lost_power_ = false;
@@ -91,13 +91,13 @@ class SpreadDisk {
   bool has_lost_power_ = false;
 };
 
-// How a crash leaves what was not synced: nothing of it, all, or sectors by chance.
+// The kinds of crash: no unsynced sector survives, all do, or random ones.
 inline constexpr std::uint64_t kCrashes[] = {
     FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6};
 
 // Calls `act` on copies of `disk`, on each of which power fails at another changing call, and then
-// `check` with what is left, for each kind of crash. `open` makes of a copy what `act` gets.
-// Returns how many calls there were.
+// `check` with the remains, for each kind of crash. `open` makes the argument of `act` from a copy.
+// Returns the number of changing calls.
 template <typename Open, typename Act, typename Check>
 std::uint64_t at_each_call(const SpreadDisk& disk, Open open, Act act, Check check) {
   std::uint64_t calls = 0;

@@ -1,6 +1,6 @@
 #pragma once
 // Staged: a StagingBuffer with areas on one FailingDevice and files on another, driven by one
-// thread, with versions of pages that say which page and version they are.
+// thread. The bytes of a page carry its number and version.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kStagedPages = 12;  // of a file
 
 inline std::string file_name(std::uint64_t id) { return "ssd-0000000" + std::to_string(id) + "-0"; }
 
-// The bytes of a version of a page: no part of it is like that of another one.
+// Returns the bytes of a version of a page: no part of them equals that of another version or page.
 inline std::string page_of(std::uint64_t id, std::uint64_t page, std::uint64_t version) {
   std::string bytes;
   for (std::uint64_t line = 0; bytes.size() < kBlockBytes; ++line) {
@@ -42,7 +42,8 @@ inline std::string page_of(std::uint64_t id, std::uint64_t page, std::uint64_t v
 
 using Versions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>;
 
-// Version of a page whose bytes are whole; -1: they are of no version up to `most`.
+// Returns the version of a page whose bytes are whole, or -1 if they are of no version up to
+// `most`.
 inline std::int64_t version_of(std::uint64_t id, std::uint64_t page, std::uint64_t most,
                                const std::string& bytes) {
   if (bytes == std::string(kBlockBytes, '\0')) return 0;
@@ -63,7 +64,7 @@ inline device::ResolveTarget resolving(device::Device* ssd) {
   return [ssd](std::uint64_t id) { return open_file(ssd, id); };
 }
 
-// An open buffer with areas in `a` and files in `b`, driven by one thread, and what it has said.
+// An open buffer with areas in `a` and files in `b`, and the versions that it has acknowledged.
 class Staged {
  public:
   Staged(SpreadDisk* disk, const StagingOptions& options, std::uint64_t seed = 1)
@@ -92,7 +93,7 @@ class Staged {
     for (std::uint64_t i = 0; i < count; ++i) acknowledged_[{id, page + i}] = version;
     return {};
   }
-  // Writes pages by chance until one is refused. Returns how many were written.
+  // Writes random pages until one is refused. Returns how many were written.
   std::uint64_t write_some(std::uint64_t writes, std::uint64_t seed) {
     base::Random random(seed);
     for (std::uint64_t i = 0; i < writes; ++i) {
@@ -103,13 +104,14 @@ class Staged {
     }
     return writes;
   }
-  // The staged version of a page, 0: it is not staged.
+  // Returns the staged version of a page, or 0 if it is not staged.
   std::int64_t staged(std::uint64_t id, std::uint64_t page) {
     std::string bytes(kBlockBytes, '\0');
     if (!must(buffer_->read(*targets_.at(id), page, bytes.data()))) return 0;
     return version_of(id, page, last_, bytes);
   }
-  // Empty: each page has the version that was acknowledged last, or a later one that was tried.
+  // Returns a complaint, or an empty string if each page has the version that was acknowledged
+  // last, or a later one that was tried.
   std::string difference() const { return difference_of(disk_, acknowledged_, tried_); }
   static std::string difference_of(SpreadDisk* disk, const Versions& acknowledged,
                                    const Versions& tried) {
@@ -176,7 +178,7 @@ class StagedFilesTest : public ::testing::Test {
     disk.a().set_observer({});
     disk.b().set_observer({});
   }
-  // Opens the buffer again after an end of the process.
+  // Opens the buffer again after the process has ended.
   void recover(const StagingOptions& options = small()) {
     Staged again(&disk, options);
     must(again.open());

@@ -1,5 +1,5 @@
 #pragma once
-// StagedTiers: a TieredDevice that stages what goes to the SSD, with the runtime of its flushers.
+// StagedTiers: a TieredDevice that stages its writes to the SSD, with the runtime of its flushers.
 
 #include <memory>
 
@@ -16,7 +16,8 @@ inline constexpr std::uint64_t kStagedBytes = device::kBlockBytes * (1 + 4 + kSt
 
 class StagedTiers {
  public:
-  // `extents`: that memory has room for, beside the area. `looks`: look() is called.
+  // `extents` is the number that memory can take beside the area. `looks` says that look() is
+  // called.
   StagedTiers(SpreadDisk* disk, std::uint64_t extents, bool looks = true)
       : device_(disk->make_tiered({.nvm_bytes = extents * device::kExtentBytes + kStagedBytes},
                                   {.runtime = &runtime_, .bytes = kStagedBytes})) {
@@ -26,7 +27,7 @@ class StagedTiers {
     return std::make_unique<StagedTiers>(disk, extents);
   }
 
-  // Whether what is staged stays so.
+  // Keeps staged pages where they are, or lets the flusher move them again.
   void hold(bool holds) { runtime_.starve(holds ? "foedus-flusher" : ""); }
   device::TieredDevice* get() const { return device_.get(); }
   device::TieredDevice* operator->() const { return device_.get(); }

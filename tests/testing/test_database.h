@@ -1,5 +1,6 @@
 #pragma once
-// A small database in a directory of its own, removed afterwards; and what tests say all the time.
+// A small database in a directory of its own, which is removed at the end, and calls that most
+// tests make.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 namespace foedus::testing {
 
-// A fresh directory, in memory where there is /dev/shm.
+// A new directory, in memory if there is /dev/shm.
 class TestDirectory {
  public:
   TestDirectory() {
@@ -34,7 +35,7 @@ class TestDirectory {
   std::string path_;
 };
 
-// The log stays when the database is closed: most tests want it to be recovered.
+// Most tests recover the log, so closing the database makes no snapshot of it.
 inline Options small_options(const std::string& dir) {
   Options options;
   options.dir = dir;

@@ -1,5 +1,5 @@
 #pragma once
-// Files of a TieredDevice, of blocks that say which file and block they are.
+// Files of a TieredDevice whose blocks carry the name of their file and their number.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +38,7 @@ inline Status make_file(device::Device* device, std::string_view name, std::uint
   return device->sync_directory();
 }
 
-// Empty: the file holds what make_file() wrote.
+// Returns a complaint, or an empty string if the file holds the bytes of make_file().
 inline std::string difference(device::Device* device, std::string_view name, std::uint64_t blocks) {
   const auto file = device->open(name, device::Access::kRead);
   if (!file.is_ok()) return file.status().message();
@@ -55,7 +55,7 @@ inline std::string difference(device::Device* device, std::string_view name, std
 
 inline std::uint64_t extents(std::uint64_t bytes) { return bytes / kExtentBytes; }
 
-// The limit that leaves `kept` extents on memory when the mover has been there.
+// Returns the limit at which the mover leaves `kept` extents on memory.
 inline device::TierLimits limit_of(std::uint64_t kept) {
   return {.nvm_bytes = (kept * 8 + 6) / 7 * kExtentBytes};
 }
