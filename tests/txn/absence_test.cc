@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// A key that was absent when a transaction looked, came, and goes again while the transaction is
-// being verified: absent at both looks, and there at its serialization point. Two sessions of one
-// thread, the second one run between the verification of two reads of the first.
+// A key that was absent when a transaction read it is inserted, and is erased while the transaction
+// is being verified: absent at both checks, and present at the serialization point. Method: two
+// sessions of one thread, the second one run between the verification of two reads of the first.
 #include <functional>
 #include <string>
 #include <utility>
@@ -15,13 +15,13 @@ namespace {
 using testing::must;
 using testing::TestDatabase;
 
-// Runs an action once where a read is verified whose record has moved.
+// Runs an action once when commit verifies a read whose record has moved.
 class AtMovedRead {
  public:
   explicit AtMovedRead(std::function<void()> action) {
     action_ = std::move(action);
     base::set_sync_point_hook([](const char* place) {
-      if (std::string_view(place) != "commit:read_moved" || !action_) return;  // others pass, too
+      if (std::string_view(place) != "commit:read_moved" || !action_) return;  // other places pass
       std::exchange(action_, nullptr)();
     });
   }
@@ -48,7 +48,7 @@ class AbsenceTest : public ::testing::Test {
         second_(must(db_->new_session())) {
     make_movable();
   }
-  // A row that moves when the one behind it grows.
+  // Makes a row that moves when the next one grows.
   void make_movable() {
     moved_ = must(db_->open_masstree("moved" + std::to_string(movables_++)));
     commit_second([&](Txn& two) -> Status {
@@ -67,15 +67,14 @@ class AbsenceTest : public ::testing::Test {
     const Result<Ticket> ticket = txn.commit();
     ASSERT_TRUE(ticket.is_ok()) << ticket.status().message();
   }
-  // A record that says that the key is not there.
+  // Makes a deleted record of the key.
   void make_absent(const KeyedStorage& storage, std::string_view key) {
     commit_second([&](Txn& two) { return two.put(storage, key, "old"); });
     commit_second([&](Txn& two) { return two.erase(storage, key); });
   }
-  // The page of the key moves, and records of keys that are not there stay behind. Keys that begin
-  // with `prefix`.
+  // Lets the page of the keys that begin with `prefix` move, which purges deleted records.
   void move_page(std::string_view prefix) {
-    const std::string number = std::to_string(9 - moves_++);  // before those of the last time
+    const std::string number = std::to_string(9 - moves_++);  // before the keys of the last call
     for (int i = 0; i < 100; ++i) {
       const std::string row = std::string(prefix) + number + std::to_string(1000 + i);
       commit_second([&](Txn& two) { return two.put(tree_, row, "row"); });
@@ -89,11 +88,12 @@ class AbsenceTest : public ::testing::Test {
     return txn.put(array_, index, std::uint64_t{1});
   }
 
-  // The first session sees cell 0 as it was and no `key`. Then `appear` and cell 1 are committed,
-  // which it sees, too. While it is verified the key is erased, and cell 0 changes if
-  // `changes_cell`: there never was a state without the key and with cell 1 but after that.
+  // The first session reads the old cell 0 and no `key`. The second one commits `appear` and cell
+  // 1, which the first one reads, too. While that is verified, the second one erases the key, and
+  // changes cell 0 if `changes_cell`. Only after this commit is there a state without the key and
+  // with the new cell 1.
   //
-  // Returns whether that was tried: a new epoch between both commits is a conflict in any case.
+  // Returns false if a new epoch between both commits made a conflict, so that nothing was tried.
   bool run(const KeyedStorage& storage, std::string_view key_of, const Change& appear,
            const std::function<void()>& vanish, bool changes_cell, bool writes,
            const std::function<void()>& before = nothing) {
@@ -162,7 +162,7 @@ TEST_P(AbsenceRecordTest, of_a_hash_may_be_of_a_later_one) { run_in(hash_, false
 
 INSTANTIATE_TEST_SUITE_P(ReadOnlyAndWriting, AbsenceRecordTest, ::testing::Bool());
 
-// The record that said so is left behind when its page moves.
+// A move of its page purges the deleted record.
 class AbsencePurgedTest : public AbsenceTest, public ::testing::WithParamInterface<bool> {
  protected:
   void run_in_tree(const std::function<void()>& first_move) {
@@ -174,14 +174,14 @@ class AbsencePurgedTest : public AbsenceTest, public ::testing::WithParamInterfa
 
 TEST_P(AbsencePurgedTest, while_it_is_verified) { run_in_tree(nothing); }
 
-// What took its place meanwhile, too.
+// Moves of the page purge two deleted records: the one that was read and the next one.
 TEST_P(AbsencePurgedTest, twice) {
   run_in_tree([&] { move_page("key"); });
 }
 
 INSTANTIATE_TEST_SUITE_P(CellChangesToo, AbsencePurgedTest, ::testing::Bool());
 
-// In a layer it is not known what was there between: that it was absent both times is not enough.
+// A layer does not tell whether the key was there in between, so two absences are not enough.
 TEST_F(AbsenceTest, of_a_record_purged_from_a_new_layer_conflicts) {
   make_absent(tree_, "prefix__key");
   const Change appear = [&](Txn& two) -> Status {
@@ -191,7 +191,7 @@ TEST_F(AbsenceTest, of_a_record_purged_from_a_new_layer_conflicts) {
   run(tree_, "prefix__key", appear, [&] { move_page("prefix__"); }, true, false);
 }
 
-// An insert that found no key relies on that as a read does.
+// An insert that found no key relies on its absence as a read does.
 TEST_F(AbsenceTest, of_a_premise_is_of_the_point_of_the_reads) {
   Txn one = must(first_.begin());
   EXPECT_EQ(cell(one, 0), 0u);

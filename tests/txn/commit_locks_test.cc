@@ -1,4 +1,4 @@
-// In which order a commit takes the locks of its records, and that it gives all of them back.
+// The order in which a commit takes the locks of its records, and the release of all of them.
 #include <string_view>
 #include <vector>
 
@@ -54,8 +54,8 @@ TEST_F(CommitLocksTest, records_of_one_entry_and_of_several_are_published_alike)
   }
 }
 
-// Records of a page go down in address. Who holds the highest may wait for none below it: it gives
-// up, and leaves those that it had got.
+// Records of a page go down in address. A transaction that holds the highest may wait for none
+// below it: it gives up and releases the locks that it got.
 TEST_F(CommitLocksTest, a_lock_out_of_order_is_only_tried) {
   for (const char* const key : {"d", "c", "b", "a"}) commit_put(0, key);
   ASSERT_LT(record_of("a"), record_of("d"));

@@ -1,6 +1,5 @@
-// What a transaction must not do on its way: allocate, or call the system. Counts both: operator
-// new is replaced in this program, and a filter of the kernel traps the system calls of the thread,
-// which are counted and then done.
+// A transaction does not allocate and does not call the system. The program replaces operator new;
+// a filter of the kernel traps the thread's system calls, which are counted and then done.
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -25,7 +24,7 @@ namespace {
 thread_local bool counts_allocations = false;
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> system_calls{0};
-int first_system_calls[8] = {};  // their numbers; written by the thread that is counted
+int first_system_calls[8] = {};  // their numbers; written by the counted thread
 
 void count_allocation() {
   if (counts_allocations) allocations.fetch_add(1);
@@ -46,7 +45,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (at == nullptr) std::abort();
   return at;
 }
-// Not inlined: the compiler would see a free() of what came from new.
+// Inlining would show the compiler a free() of memory from new.
 [[gnu::noinline]] void operator delete(void* at) noexcept { std::free(at); }
 [[gnu::noinline]] void operator delete(void* at, std::size_t) noexcept { std::free(at); }
 [[gnu::noinline]] void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
@@ -60,7 +59,7 @@ namespace {
 using testing::must;
 using testing::TestDatabase;
 
-// Calls the system as syscall() of libc does; the filter lets pass what comes from here.
+// Calls the system as syscall() of libc does; the filter lets calls from here pass.
 extern "C" long call_system(long number, ...);
 extern "C" const char call_system_end[];
 asm(R"(
@@ -88,7 +87,7 @@ void count_system_call(int, siginfo_t* info, void* context) {
                   registers[REG_R10], registers[REG_R8], registers[REG_R9]);
 }
 
-// From now on every system call of this thread is counted. False: the kernel offers no filters.
+// Begins to count the system calls of this thread. Returns false if the kernel offers no filters.
 bool trap_system_calls() {
   struct sigaction action = {};
   action.sa_flags = SA_SIGINFO;
@@ -151,12 +150,12 @@ Tables load(Database& database) {
   return tables;
 }
 
-// Few enough for the first 2 MiB of pages: a session that enters another extent wakes the task that
-// backs the next one with memory. That is the one call left, once in 511 pages.
+// The transactions are few enough for the first 2 MiB of pages. A session that enters another
+// extent wakes the task that backs the next one with memory: the only call left, once in 511 pages.
 constexpr std::uint64_t kWarmUp = 500;
 constexpr std::uint64_t kCounted = 2000;
-// Their log records fill a ninth of the ring. Then the thread lets the logger catch up: it looks at
-// the last ticket until that is durable, which calls nobody.
+// The log records of a batch fill a ninth of the ring. Then the thread lets the logger catch up: it
+// polls the last ticket, without a system call, until that is durable.
 constexpr std::uint64_t kBatch = 64;
 constexpr std::uint64_t kRingBytes = 256u << 10;
 
@@ -172,8 +171,8 @@ Status run_txns(Database& database, const Tables& tables, std::uint64_t begin, s
   return {};
 }
 
-// Counts what one session thread does in kCounted transactions after a warm-up; its own
-// allocations and system calls, not those of the engine's threads.
+// Counts the allocations and system calls of a session's thread in kCounted transactions after a
+// warm-up; the engine's threads do not count.
 void expect_no_calls(const Options& options) {
   TestDatabase db(options);
   const Tables tables = load(*db);
@@ -212,8 +211,8 @@ TEST(CommitPathTest, transactions_without_a_log_allocate_nothing_and_call_no_sys
   expect_no_calls(options);
 }
 
-// The ring goes round several times, epochs become durable, and nobody is woken for it: the clock
-// and the loggers look by themselves.
+// The ring goes round several times and epochs become durable, but the session wakes no thread: the
+// clock and the loggers wake by themselves.
 TEST(CommitPathTest, transactions_with_log_files_allocate_nothing_and_call_no_system) {
   Options options = testing::small_options("");
   options.log_buffer_bytes = kRingBytes;

@@ -1,5 +1,5 @@
 #pragma once
-// Commits of one thread over a Master-Tree, with looks at records, locks and sessions.
+// Commits of one thread over a Master-Tree, and functions that inspect records, locks and sessions.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// What each step of the commit protocol has done when the next one begins: looked at from inside,
-// at sync points, and behind commits that fail. One thread.
+// The state that each step of the commit protocol leaves to the next one. Method: one thread
+// inspects records at sync points and after commits that fail.
 #include "foedus-core/txn/commit.h"
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace foedus::testing {
 namespace {
 
-// Method: a writer is looked at between its lock phase and its epoch, between its epoch and verify,
-// and between log and release.
+// Method: the record is inspected between the lock phase and the epoch, between the epoch and
+// verify, and between log and release.
 TEST_F(CommitStepsTest, a_record_is_locked_and_marked_from_before_the_epoch_to_behind_the_log) {
   commit_put(0, "k");
   const log::LogRecord* in_log = nullptr;
@@ -46,7 +46,8 @@ TEST_F(CommitStepsTest, a_record_is_locked_and_marked_from_before_the_epoch_to_b
   });
 }
 
-// Who gets the lock next finds the record as it will be, whatever was written to it how often.
+// The next holder of the lock finds the final record, even after several writes of the commit to
+// it.
 TEST_F(CommitStepsTest, a_record_is_released_once_when_its_tid_is_set) {
   commit_put(0, "erased");
   commit_put(0, "written");
@@ -73,7 +74,7 @@ TEST_F(CommitStepsTest, a_record_is_released_once_when_its_tid_is_set) {
   EXPECT_EQ(first_byte_of("written"), 'n');
 }
 
-// Else a commit that waited would be of an epoch before that of the one that it waited for.
+// Otherwise a commit that waited could be of an earlier epoch than the commit that it waited for.
 TEST_F(CommitStepsTest, a_commit_that_waits_for_its_locks_is_of_the_epoch_behind_them) {
   begin(0);
   put(0, "k", "late");
@@ -120,7 +121,7 @@ TEST_F(CommitStepsTest, a_session_without_ordinals_waits_for_the_next_epoch) {
   EXPECT_EQ(tid_of("k").epoch(), now());
 }
 
-// Method: verify finds what was read changed; one record was there, the other one is new.
+// Method: verify finds a changed read; of the two written records one was there, the other is new.
 TEST_F(CommitStepsTest, a_commit_that_conflicts_leaves_records_as_they_were) {
   commit_put(0, "read");
   commit_put(0, "written");
@@ -143,7 +144,7 @@ TEST_F(CommitStepsTest, a_commit_that_conflicts_leaves_records_as_they_were) {
   verify();
 }
 
-// Its drop has its place in the log, and nothing of the storage comes behind it.
+// The log has no record of the storage after that of its drop.
 TEST_F(CommitStepsTest, a_write_to_a_storage_that_was_dropped_meanwhile_conflicts) {
   commit_put(0, "k");
   begin(0);
@@ -154,7 +155,7 @@ TEST_F(CommitStepsTest, a_write_to_a_storage_that_was_dropped_meanwhile_conflict
   EXPECT_EQ(first_byte_of("k"), 'o');
 }
 
-// Else the next commit of the session would publish it along with its own.
+// Otherwise the session's next commit would publish the log records of the rolled-back one, too.
 TEST_F(CommitStepsTest, what_was_rolled_back_is_not_in_the_log) {
   begin(0);
   put(0, "gone", "x");
@@ -197,7 +198,7 @@ TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) 
   rig_.session(0).rollback();
 }
 
-// Also if the user's function takes no notice of the conflict and goes on.
+// A commit after a conflict conflicts even if the user's function ignored the error.
 TEST_F(CommitStepsTest, a_transaction_that_met_a_conflict_does_not_commit) {
   commit_put(0, "k");
   begin(0);
@@ -207,7 +208,7 @@ TEST_F(CommitStepsTest, a_transaction_that_met_a_conflict_does_not_commit) {
   EXPECT_EQ(first_byte_of("k"), 'o');
 }
 
-// It writes nothing, and still must not have seen half of what another one did.
+// A reader writes nothing, but must not commit after reading half of another transaction's writes.
 TEST_F(CommitStepsTest, a_reader_that_saw_two_times_conflicts) {
   commit_put(0, "a");
   commit_put(0, "b");
@@ -238,8 +239,7 @@ TEST_F(CommitStepsTest, a_reader_that_missed_a_key_depends_on_the_current_epoch)
   EXPECT_EQ(epoch, now());
 }
 
-// Method: the record that says so comes and goes, is replaced by a newer one that says the same,
-// or is purged when its page splits.
+// Method: the deleted record is inserted and erased again, or is purged when its page splits.
 TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
   commit_put(0, key_of(5));
   commit_erase(0, key_of(5));
@@ -259,8 +259,9 @@ TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
   expect_commit(0);
 }
 
-// Goal: what a commit depends on is of no later epoch, or a crash keeps the one without the other
-// (C2, C6). Method: the key is erased once more, behind the epoch of who saw that it is absent.
+// Goal: a commit depends on no commit of a later epoch, because a crash could keep the one without
+// the other (C2, C6). Method: the key is erased again in an epoch after that of a commit which read
+// its absence.
 TEST_F(CommitStepsTest, what_is_absent_again_since_a_later_epoch_is_a_conflict) {
   for (const bool ticks : {false, true}) {
     commit_put(0, "k");
@@ -296,14 +297,14 @@ TEST_F(CommitStepsTest, a_reader_of_what_is_absent_again_depends_on_who_erased_i
   EXPECT_EQ(epoch, tid_of("k").epoch());
 }
 
-// Before an error of the user's function is handed out.
+// Premises are verified before an error of the user's function is returned.
 TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_mark) {
   commit_put(0, "old");
   begin(0);
   ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
   ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
   EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
-  EXPECT_TRUE(ctx(0).sets().reads().is_empty());  // blind writes are blind again
+  EXPECT_TRUE(ctx(0).sets().reads().is_empty());  // premises left the read set
   rig_.session(0).rollback();
 
   begin(0);
@@ -317,7 +318,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   rig_.session(0).rollback();
 }
 
-// Whether the premise was that the key is there or that it is not.
+// Both premises are checked: that the key is there, and that it is not.
 TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at) {
   for (const unsigned first : {5u, 5'005u}) {
     commit_put(0, key_of(first));
@@ -337,7 +338,7 @@ TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at
   }
 }
 
-// In a layer nobody knows what was there between.
+// A layer does not tell whether the key was there in between.
 TEST_F(CommitStepsTest, a_premise_about_a_record_purged_from_a_new_layer_conflicts) {
   begin(0);
   insert(0, "prefix__key", "x");
@@ -347,8 +348,8 @@ TEST_F(CommitStepsTest, a_premise_about_a_record_purged_from_a_new_layer_conflic
   rig_.session(0).rollback();
 }
 
-// Goal: the rounds of C6 have an end. Method: a key that is absent comes and goes in each of them,
-// when another read turns out to have moved.
+// Goal: the rounds of C6 are bounded. Method: an absent key is inserted and erased in each round,
+// when verify finds that the record of another read has moved.
 TEST_F(CommitStepsTest, a_key_that_comes_and_goes_in_every_round_is_a_conflict) {
   commit_put(0, key_of(5));
   commit_put(0, key_of(700));
@@ -368,7 +369,7 @@ TEST_F(CommitStepsTest, a_key_that_comes_and_goes_in_every_round_is_a_conflict) 
   EXPECT_GE(moved.runs(), 8u);
 }
 
-// Else of two that read what the other writes, both would commit.
+// Otherwise two transactions that read each other's writes could both commit.
 TEST_F(CommitStepsTest, a_read_of_what_another_one_is_writing_conflicts_behind_own_locks) {
   commit_put(0, "read");
   begin(1);
@@ -392,8 +393,8 @@ TEST_F(CommitStepsTest, a_write_into_a_record_that_became_too_small_for_it_confl
   EXPECT_FALSE(is_locked("k"));
 }
 
-// Goal: each put of a record is looked at for its room, not the first one only. Method: a record
-// that had grown for the second put is purged, and comes back with room for the first.
+// Goal: commit checks the space for each put of a record, not for the first one only. Method: a
+// record that had grown for the second put is purged, and comes back with space for the first.
 TEST_F(CommitStepsTest, the_second_of_two_puts_that_fits_no_more_conflicts) {
   commit_put(0, key_of(3), "neighbour");
   begin(0);
@@ -413,7 +414,7 @@ TEST_F(CommitStepsTest, the_second_of_two_puts_that_fits_no_more_conflicts) {
   rig_.session(0).rollback();
 }
 
-// An error that rests on the size of a payload rests on a read.
+// An error about the size of a payload depends on a read.
 TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_longer) {
   commit_put(0, "k", "short");
   begin(0);

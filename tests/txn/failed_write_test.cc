@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// An operation fails half-way, its transaction goes on and commits: what it had seen before must
-// hold for the commit, and what the operation left behind must not hide that it does not.
+// An operation fails half-way, and its transaction goes on to commit. Its earlier reads must still
+// hold at the commit, and the remains of the operation must not hide that they do not.
 #include <string>
 
 #include "tests/testing/test_database.h"
@@ -18,7 +18,7 @@ Options small_ring() {
   return options;
 }
 
-// Too large for the log records of one transaction, inline and not.
+// A payload that is too large for the log records of one transaction.
 const std::string& too_large() {
   static const std::string payload(40'000, 'x');
   return payload;
@@ -34,7 +34,7 @@ class FailedWriteTest : public ::testing::Test {
         first_(must(db_->new_session())),
         second_(must(db_->new_session())) {}
 
-  // Fills the transaction's part of the ring but for less than a record of 1000 bytes.
+  // Fills the transaction's part of the ring until a record of 1000 bytes does not fit.
   void fill_ring(Txn& txn) {
     Status status;
     while (status.is_ok()) status = txn.put(hash_, "filler", std::string(900, 'f'));
@@ -47,8 +47,8 @@ class FailedWriteTest : public ::testing::Test {
     must(two.commit());
   }
 
-  // The first session saw no `key`, and commits a cell that the second, which inserts the key, saw
-  // as it was before: one of them has to fail.
+  // The first session found no `key` and writes a cell. The second one inserts the key and reads
+  // the old cell. One of them has to fail.
   void run(const KeyedStorage& storage, std::string_view key, std::string_view payload,
            bool is_put) {
     Txn one = must(first_.begin());

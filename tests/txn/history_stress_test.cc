@@ -3,7 +3,7 @@
 // Random transactions of many threads over all storages: points, ranges, missing keys, inserts that
 // split pages and make layers. Values carry their key and a checksum; the recorded history must
 // have no cycle. FOEDUS_STRESS_THREADS, FOEDUS_STRESS_SOCS and FOEDUS_STRESS_ROUNDS (transactions
-// of a thread) replace the numbers of a case, FOEDUS_TEST_SEED is that of a run before.
+// of a thread) replace the numbers of a case, FOEDUS_TEST_SEED the seed.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ struct Value {
   }
 };
 
-// Registers are numbered; the number says in which storage one lies.
+// Registers are numbered; the number names the storage of a register.
 constexpr std::uint64_t kTreeKeys = 300;
 constexpr std::uint64_t kHashKeys = 100;
 constexpr std::uint64_t kArrayKeys = 20;
@@ -64,7 +64,7 @@ struct Stress {
     return long_key.append(slice);
   }
 
-  // kNotFound becomes version 0.
+  // Reads a register; kNotFound becomes version 0.
   Status read(Txn& txn, std::uint64_t number, Version* version) {
     Value value{};
     Status status;
@@ -99,7 +99,7 @@ struct Stress {
     return txn.put(tree, tree_key(number), value);
   }
 
-  // All tree registers of [begin, end): those that the scan does not return are not there.
+  // Reads all tree registers of [begin, end); those that the scan does not return are absent.
   Status scan(Txn& txn, std::uint64_t begin, std::uint64_t end, bool reverse, HistoryTxn* history) {
     std::vector<Version> seen(end - begin, 0);
     Scan rows =
@@ -162,7 +162,7 @@ struct Plan {
   std::uint32_t threads;
   std::uint32_t socs;
   std::uint64_t rounds;      // transactions of a thread, at least
-  std::uint32_t gleans = 0;  // at least, one behind the other: they install and drop pages
+  std::uint32_t gleans = 0;  // at least, one after another: they install and drop pages
 };
 
 Options options_of(const Plan& plan) {
@@ -206,7 +206,7 @@ void run_stress(Plan plan) {
         });
         ASSERT_TRUE(status.is_ok()) << status.message();
         mine.push_back(std::move(history));
-        // The gleans need processors, too, most of all once they are what all wait for.
+        // The gleans need processors, too, most of all once all threads wait for them.
         if (plan.gleans != 0) std::this_thread::sleep_for(i < plan.rounds ? kPause : 20 * kPause);
       }
       const std::lock_guard lock(mutex);
@@ -234,8 +234,8 @@ constexpr std::uint64_t kRoundsOfMany = 150;
 constexpr std::uint32_t kGleansOfMany = 4;
 #endif
 
-// More threads than any processor here has: nearly each step of a protocol is met by one that was
-// taken off its processor in the midst of it.
+// There are more threads than processors, so nearly every step of a protocol is interrupted by the
+// scheduler at some time.
 TEST(HistoryStressTest, sixty_four_threads_of_eight_socs) { run_stress({64, 8, kRoundsOfMany}); }
 TEST(HistoryStressTest, sixty_four_threads_of_eight_socs_beside_gleans) {
   run_stress({64, 8, kRoundsOfMany, kGleansOfMany});

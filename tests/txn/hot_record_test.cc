@@ -1,5 +1,5 @@
-// One record that many want, while one of them has no processor: the others go on, or wait without
-// taking one. Threads stand still at sync points; nothing depends on how fast they are.
+// Many sessions use one record while one of them has no processor: the others go on, or wait
+// without taking one. Threads are held at sync points; nothing depends on their speed.
 // ctest-labels: concurrency
 #include <memory>
 #include <string>
@@ -42,7 +42,7 @@ class HotRecordTest : public ::testing::TestWithParam<StorageKind> {
     if (GetParam() == StorageKind::kArray) return txn.increment(array_, counter, 0, 1);
     return txn.increment(keyed_, key_of(counter), 0, 1);
   }
-  // Returns how many tries it took.
+  // Increments a counter and returns the number of tries.
   unsigned increment(std::uint64_t counter) {
     unsigned tries = 0;
     must(db_->transact([&](Txn& txn) {
@@ -70,8 +70,8 @@ class HotRecordTest : public ::testing::TestWithParam<StorageKind> {
   KeyedStorage keyed_;
 };
 
-// Method: a session waits for a lock that another one has taken for its user, and is held where it
-// yields. The user is done, and others come.
+// Method: a session waits for a lock that another one holds by get_for_update(), and is stopped
+// where it yields. The holder ends, and other sessions come.
 TEST_P(HotRecordTest, a_session_that_waits_without_a_processor_stops_no_other) {
   Session session = must(db_->new_session());
   Txn txn = must(session.begin());
@@ -87,8 +87,8 @@ TEST_P(HotRecordTest, a_session_that_waits_without_a_processor_stops_no_other) {
   EXPECT_EQ(value_of(0), 101);
 }
 
-// Method: a writer is held with the record's lock, in its commit. Another one waits: it yields a
-// few times, sleeps a few times, and parks. What has nothing to do with them goes on.
+// Method: a writer is stopped in its commit with the record's lock. Another writer waits: it yields
+// a few times, sleeps a few times, and parks. Transactions on other records go on.
 TEST_P(HotRecordTest, a_writer_without_a_processor_is_waited_for_without_one) {
   constexpr unsigned kRestsMax = 16;
   auto others = std::make_unique<Session>(must(db_->new_session()));
@@ -108,8 +108,8 @@ TEST_P(HotRecordTest, a_writer_without_a_processor_is_waited_for_without_one) {
   EXPECT_EQ(value_of(1), 1);
 }
 
-// Method: a writer is held where the record says being-written. A reader looks a bounded number of
-// times, of which it sleeps most, and conflicts.
+// Method: a writer is stopped while the record is marked being-written. A reader tries a bounded
+// number of times, sleeps between most of them, and conflicts.
 TEST_P(HotRecordTest, a_reader_beside_a_writer_without_a_processor_conflicts) {
   Session session = must(db_->new_session());
   Txn txn = must(session.begin());
@@ -125,7 +125,7 @@ TEST_P(HotRecordTest, a_reader_beside_a_writer_without_a_processor_conflicts) {
   EXPECT_EQ(value_of(0), 1);
 }
 
-// Goal: a writer behind a get_for_update() that its user has forgotten is told so, once: a retry
+// Goal: a writer that waits for a forgotten get_for_update() gets an error without a retry, which
 // would wait as long. Method: one thread; the bound is made short.
 TEST_P(HotRecordTest, a_lock_that_is_not_given_back_is_told_to_the_writer) {
   Session session = must(db_->new_session());

@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// An insert of one session that others can come to, and that no page counts yet: what they commit
-// there meanwhile must not be missed by who has remembered the count. One session looked for a key
-// and misses it, one is held in an insert, and one commits the key by way of that insert.
+// The moment in which an insert is visible to other sessions and no page counts it yet. A session
+// that remembered the count must notice a key committed there. Method: one session reads an absent
+// key, one is stopped in an insert, and one commits the key by way of that insert.
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -17,7 +17,7 @@ namespace {
 using testing::must;
 using testing::TestDatabase;
 
-// How long the third session gets to commit what it must not commit yet.
+// Time that the third session gets for a commit that must not succeed yet.
 constexpr std::chrono::milliseconds kPatience(300);
 
 class PhantomWindowTest : public ::testing::Test {
@@ -31,10 +31,10 @@ class PhantomWindowTest : public ::testing::Test {
     options.sessions_max = 100;
     return options;
   }
-  // Goal: no write skew. Method: the first transaction does `miss` and writes J, the third one
-  // reads the J before and does `write`; the second one is in the midst of `insert`, at `place`.
-  // Each of the two has not seen what the other did, so not both may commit. `write` may come to a
-  // lock that the second one holds: it is waited for so long and no longer.
+  // Goal: no write skew. Method: the second transaction is stopped within `insert`, at `place`. The
+  // first one does `miss` and writes J; the third one reads the old J and does `write`. Neither has
+  // seen the writes of the other, so not both may commit. `write` may wait for a lock of the second
+  // one, so the test waits for it no longer than kPatience.
   template <typename Miss, typename Insert, typename Write>
   void expect_no_skew(const char* place, Miss&& miss, Insert&& insert, Write&& write) {
     Txn first = must(sessions_[0].begin());
@@ -71,25 +71,25 @@ class PhantomWindowTest : public ::testing::Test {
 
   TestDatabase db_;
   Masstree other_;
-  std::vector<Session> sessions_;  // so many that not all chains of appends begin in one page
+  std::vector<Session> sessions_;  // more chains of appends than one page can begin
 };
 
-// The record of the key itself, as another session makes it.
+// The insert that is stopped makes the record of the same key.
 TEST_F(PhantomWindowTest, a_record_of_a_hash_storage_counts_when_it_can_be_locked) {
   expect_no_skew_at("hash:inserted", must(db_->open_hash("hash")), "key", "key");
 }
 
-// A third key of a slice, in the layer that is made for the second one.
+// The key is a third one of its slice, in the layer that is made for the second one.
 TEST_F(PhantomWindowTest, a_new_layer_counts_when_it_can_gain_keys) {
   const Masstree tree = must(db_->open_masstree("tree"));
   must(db_->transact([&](Txn& txn) -> Status { return txn.put(tree, "slice 00first", 1); }));
   expect_no_skew_at("masstree:layer_marked", tree, "slice 00third", "slice 00second");
 }
 
-// Goal: of two pages that become one, the second one does not gain a key by way of the first, which
-// says sooner that it has moved. Method: pages of erased rows are joined by an insert; who commits
-// meanwhile comes to the new page by a key of the first page, and stays there with one of the
-// second, which was missed.
+// Goal: of two pages that are joined, the second does not gain a key by way of the first, which is
+// marked moved earlier. Method: an insert joins pages of erased rows. Another session meanwhile
+// reaches the new page by a key of the first page, and then inserts a key of the second, which a
+// reader has missed.
 TEST_F(PhantomWindowTest, a_joined_page_gains_keys_when_both_pages_have_moved) {
   const Masstree tree = must(db_->open_masstree("tree"));
   const std::string payload(100, 'x');
@@ -122,7 +122,7 @@ TEST_F(PhantomWindowTest, a_joined_page_gains_keys_when_both_pages_have_moved) {
       });
 }
 
-// The first append of a session that shares its heads page with the one that makes it.
+// The first append of a session goes to the heads page that another session is just making.
 TEST_F(PhantomWindowTest, a_heads_page_counts_when_it_can_gain_chains) {
   const Sequential log = must(db_->open_sequential("log"));
   expect_no_skew(

@@ -1,9 +1,8 @@
 // ctest-labels: concurrency
 // ctest-timeout: 300
-// Random transactions of several sessions, interleaved by one thread, on few keys of crowded
-// slices and layers, with payloads that change between inline and chains all the time. What a
-// transaction that commits has read and been told is what it would have been if all of it had run
-// at once at its commit.
+// Random transactions of several sessions, interleaved by one thread, on few keys of crowded slices
+// and layers, with payloads that change between inline and chains all the time. The results of a
+// transaction that commits are those of a model that runs all of it at once, at its commit.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +31,7 @@ struct Call {
   std::string payload;  // or the part that is written, or where a scan ends
   std::uint32_t offset = 0;
   bool reverse = false;
-  // What it was told.
+  // The result of the call.
   ErrorCode code = ErrorCode::kOk;
   std::string seen;
 };
@@ -106,7 +105,7 @@ void run(Txn& txn, const KeyedStorage& storage, const Masstree& tree, Call* call
   call->code = status.code();
 }
 
-// The same of the model.
+// Runs the call on the model.
 void replay(Rows* rows, Call* call) {
   call->seen.clear();
   call->code = ErrorCode::kOk;
@@ -226,7 +225,7 @@ class ReplayTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(ReplayTest, what_commits_has_run_at_once) {
-  // FOEDUS_SEED and FOEDUS_STEPS: another run, or a longer one.
+  // FOEDUS_SEED and FOEDUS_STEPS choose another run, or a longer one.
   const char* const given = std::getenv("FOEDUS_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
   const char* const steps = std::getenv("FOEDUS_STEPS");

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// Interleavings that break serializability if a step of the commit protocol is missing, stepped by
-// hand: two sessions of one thread, and the second one run inside a sync point of the first.
+// Interleavings that break serializability if a step of the commit protocol is missing. Method: two
+// sessions of one thread, the second one run inside a sync point of the first.
 #include <functional>
 #include <thread>
 
@@ -81,7 +81,8 @@ class SerializabilityTest : public ::testing::Test {
   Session second_;
 };
 
-// Both read the same value, both write it: the second commit must not lose the first one's.
+// Two transactions read the same value and write it: the second commit must not lose the first
+// one's.
 TEST_F(SerializabilityTest, lost_update_is_a_conflict) {
   put(tree_, "k", 1);
   Txn one = must(first_.begin());
@@ -95,9 +96,9 @@ TEST_F(SerializabilityTest, lost_update_is_a_conflict) {
   EXPECT_EQ(get(tree_, "k"), 11u);
 }
 
-// Both take a number from a counter and mark it as used. The second one has published the mark and
-// is about to publish the counter, which the first one has read and will write, too: that the
-// number is in use must not leave the first one as an error, for the counter that led there is old.
+// Two transactions take a number from a counter and mark it as used. The second one has published
+// the mark but not yet the counter, which the first one has read and will write, too. The first one
+// must not return "in use" as an error, because it comes from an old counter.
 TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_records) {
   constexpr std::uint64_t kMark = 3;
   constexpr std::uint64_t kCounter = 9;
@@ -115,7 +116,7 @@ TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_re
       verified = one.verify();
     });
     commit_second([&](Txn& two) -> Status {
-      // Records are published in this order.
+      // The commit publishes records in the order of these writes.
       FOEDUS_CHECK(two.put(array_, kMark, std::uint64_t{1}));
       return take_number(two);
     });
@@ -126,7 +127,7 @@ TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_re
   one.rollback();
 }
 
-// Each reads both records and clears one: at most one may commit.
+// Two transactions read both records and clear one each: at most one may commit.
 TEST_F(SerializabilityTest, write_skew_is_a_conflict) {
   put(tree_, "a", 1);
   put(tree_, "b", 1);
@@ -142,8 +143,8 @@ TEST_F(SerializabilityTest, write_skew_is_a_conflict) {
   expect_conflict(one.commit(), ConflictReason::kRecordChanged);
 }
 
-// The same with the first one stopped between its fence and verify: its record is marked
-// being-written and not changed yet, so the second one sees it only through the mark.
+// Write skew with the first transaction stopped between its fence and verify: its record is marked
+// being-written and not changed yet, so the second one notices only the mark.
 TEST_F(SerializabilityTest, write_skew_between_lock_and_verify_is_a_conflict) {
   put(tree_, "a", 1);
   put(tree_, "b", 1);
@@ -193,8 +194,8 @@ TEST_F(SerializabilityTest, phantom_in_an_empty_tree_is_a_conflict) {
   expect_conflict(one.commit(), ConflictReason::kPageGained);
 }
 
-// Both miss the key and put it; the record is physically there after the first put, so the count of
-// the page says nothing of the second one.
+// Two transactions miss the key and put it. The record is physically there after the first put, so
+// the page's count does not tell of the second one.
 TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_came_first) {
   put(tree_, "x", 1);
   put(hash_, "x", 1);
@@ -211,8 +212,8 @@ TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_came_f
   }
 }
 
-// Between the own physical insert, which moves the entry of the miss along, and the first look at
-// the new record, another transaction may have committed to it.
+// A physical insert updates the transaction's own entry of the miss. Another transaction may commit
+// to the new record before the first one reads it.
 TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_took_its_new_record) {
   put(tree_, "x", 1);
   put(hash_, "x", 1);
@@ -266,7 +267,8 @@ TEST_F(SerializabilityTest, split_alone_is_no_conflict) {
   EXPECT_EQ(get(tree_, key(2u)), 22u);
 }
 
-// Nor does it if what was read is written, too: the mark on the record that moved is the own one.
+// A split of a record that was read and is written is no conflict: the mark on it is the
+// transaction's own.
 TEST_F(SerializabilityTest, split_of_what_was_read_and_written_is_no_conflict) {
   for (std::uint32_t i = 0; i < 64; ++i) put(tree_, key(i), i);
   Txn one = must(first_.begin());
@@ -300,7 +302,8 @@ TEST_F(SerializabilityTest, phantom_through_a_new_layer_is_a_conflict) {
   expect_conflict(one.commit(), ConflictReason::kPageGained);
 }
 
-// A transaction's own inserts into what it scanned, through a split and a layer that they cause.
+// A transaction's own inserts into a range that it scanned cause a split and a layer, and no
+// conflict.
 TEST_F(SerializabilityTest, own_inserts_are_no_phantoms) {
   for (std::uint32_t i = 0; i < 60; i += 2) put(tree_, key(i), i);
   put(tree_, "prefix__suffix-one", 1);
@@ -356,7 +359,7 @@ TEST_F(SerializabilityTest, update_of_a_record_that_is_erased_meanwhile_is_a_con
   expect_conflict(one.commit(), ConflictReason::kRecordChanged);
 }
 
-// An error that rests on reads of two different times is not handed out.
+// An error that depends on reads of two different times is not returned to the caller.
 TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
   put(tree_, "pointer", 1);
   put(tree_, key(1), 1);
@@ -377,8 +380,8 @@ TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
   EXPECT_EQ(runs, 2);
 }
 
-// What an insert or an update found out about its key is verified like a read before an error of
-// the user's function is handed out.
+// The premise of an insert or an update is verified like a read before an error of the user's
+// function is returned.
 TEST_F(SerializabilityTest, premises_of_writes_are_verified_before_an_error_leaves) {
   put(tree_, "old", 1);
   Txn one = must(first_.begin());
@@ -419,7 +422,7 @@ TEST_F(SerializabilityTest, opposite_orders_of_get_for_update_end) {
   Txn two = must(second_.begin());
   must(one.get_for_update_as<std::uint64_t>(tree_, "b"));
   must(two.get_for_update_as<std::uint64_t>(tree_, "a"));
-  // One of the two would wait for the other; it is the one that goes down in address.
+  // The transaction that goes down in address conflicts instead of waiting for the other one.
   ASSERT_EQ(one.get_for_update_as<std::uint64_t>(tree_, "a").code(), ErrorCode::kConflict);
   one.rollback();
   must(two.get_for_update_as<std::uint64_t>(tree_, "b"));
@@ -432,7 +435,7 @@ TEST_F(SerializabilityTest, opposite_orders_of_get_for_update_end) {
   EXPECT_EQ(get(tree_, "a"), 5u);
 }
 
-// Many threads that lock many of few records in random orders all get through.
+// Many threads lock many of few records in random orders, and all of them finish.
 TEST_F(SerializabilityTest, crossing_locks_of_many_threads_make_progress) {
   for (std::uint32_t i = 0; i < 20; ++i) put(tree_, key(i), 0);
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
-// What instrumented code calls: the entry points of -fsanitize=thread as GCC 12 emits them, and the
-// functions of libc that the linker wraps. Each does what it stands for and records the lines that
-// it touches. Atomics are sequentially consistent, whatever order is asked for: that changes no
-// line.
+// The functions that instrumented code calls: the entry points of -fsanitize=thread as GCC 12 emits
+// them, and the functions of libc that the linker wraps. Each does its operation and records the
+// lines that it touches. Atomics are sequentially consistent, whatever order is asked for: that
+// changes no line.
 #include <pthread.h>
 
 #include <cstring>

@@ -11,8 +11,8 @@ namespace foedus::testing::lines {
 
 namespace {
 
-// Access checks do not hold for the arguments of an explicit instantiation (C++20 13.9.3): the
-// product needs no friend for the sake of a name in a report.
+// Access checks do not hold for the arguments of an explicit instantiation (C++20 13.9.3), so the
+// product needs no friend for the names in a report.
 template <auto kMember>
 struct SocsOfPool {
   friend auto& socs_behind(page::PagePool& pool) { return pool.*kMember; }
@@ -116,7 +116,7 @@ std::string place_of(const void* code) {
       "addr2line -Cfspi -e '" + std::string(found.dli_fname) + "' " + offset_text + " 2>/dev/null";
   std::FILE* const answer = popen(command.c_str(), "r");
   if (answer == nullptr) return place;
-  // The last line is the function into which the ones before were inlined.
+  // The last line is the function into which the functions of the lines before were inlined.
   char line[512];
   while (std::fgets(line, sizeof(line), answer) != nullptr) place = line;
   constexpr std::string_view kInlined = " (inlined by) ";

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint32_t kPlaces = 1u << 17;  // lines of one thread; a power of two
 constexpr std::uint32_t kPlacesUsed = kPlaces / 4 * 3;
 
-// The table of one thread. Mapped, not allocated: a thread's first recorded access may be anywhere.
-// Never unmapped: there are as many as threads of one test program.
+// The table of one thread. It is mapped, not allocated, because a thread's first recorded access
+// may be anywhere. It is never unmapped: a test program has few threads.
 struct Table {
   std::atomic<bool> is_busy;
   std::atomic<Table*> next;
@@ -52,7 +52,7 @@ void find_stack(Table* table) {
   table->stack_end = table->stack_begin + bytes;
 }
 
-// Null: the table is being made by an access further up in this thread.
+// Returns the thread's table, or null while an access further up in this thread makes it.
 Table* table_of_thread() {
   if (own_table != nullptr) return own_table;
   if (is_making) return nullptr;
@@ -112,8 +112,8 @@ void record_slowly(const volatile void* at, std::size_t bytes, bool is_write, co
   if (bytes == 0) return;
   Table* const table = table_of_thread();
   if (table == nullptr) return;
-  // order: seq_cst twice: here busy is raised before the look whether to record, in stop() that
-  // word falls before the look at busy. One of the two sees the other.
+  // order: seq_cst twice. Here busy is set before the recording flag is read; in stop() that flag
+  // is cleared before busy is read. So one of the two sees the other.
   table->is_busy.store(true, std::memory_order_seq_cst);
   if (is_recording.load(std::memory_order_seq_cst)) {
     const std::uint32_t now = run.load(std::memory_order_relaxed);  // order: start()'s release

@@ -1,10 +1,10 @@
 #pragma once
-// Which 64-byte lines each thread writes and reads, and in how many of its transactions: counted,
-// because a machine without hardware events cannot sample it.
+// Counts the 64-byte lines that each thread writes and reads, and in how many of its transactions.
+// They are counted because a machine without hardware events cannot sample them.
 //
 // The engine is compiled with the instrumentation of -fsanitize=thread and linked with
-// entry_points.cc instead of the sanitizer's run time: it does what the sanitizer's calls stand for
-// and tells record().
+// entry_points.cc instead of the sanitizer's run time. That does the operation of each call and
+// calls record().
 //
 //   seen       loads and stores of instrumented code, atomics, memcpy, memmove, memset and memcmp,
 //              racy copies (compiled as atomics, FOEDUS_ATOMIC_COPIES), mutexes
@@ -12,8 +12,8 @@
 //              not call it per transaction is commit_path_test's to say; stack slots that the
 //              compiler itself spills to; prefetches, which are hints
 //
-// A thread's table is written by that thread only, until stop() has returned; so recording itself
-// makes no thread wait for another one.
+// A thread's table is written by that thread only, until stop() has returned, so recording makes no
+// thread wait for another one.
 
 #include <atomic>
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace foedus::testing::lines {
 
 inline constexpr std::uintptr_t kLineBytes = 64;
 
-// What one thread did to one line.
+// The accesses of one thread to one line.
 struct LineUse {
   std::uintptr_t line = 0;         // address of its first byte; 0: a free place of the table
   std::uint32_t txns_written = 0;  // transactions that wrote to it
@@ -44,11 +44,11 @@ struct ThreadUse {
   std::vector<LineUse> uses;
 };
 
-// Begins to record what all threads do; forgets what was recorded before.
+// Begins to record the accesses of all threads; forgets earlier ones.
 void start();
-// When it returns nobody records any more.
+// Ends recording. When it returns no thread records any more.
 void stop();
-// What the calling thread does from now on belongs to its next transaction.
+// Begins the next transaction of the calling thread.
 void next_txn();
 // Of all threads that did anything between start() and stop(). REQUIRES: stopped.
 std::vector<ThreadUse> recorded();

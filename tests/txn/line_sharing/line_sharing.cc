@@ -1,7 +1,7 @@
-// Goal: nothing on the way of a transaction writes a line that other sessions write, too. Method:
-// four sessions run transactions of records of their own, in pages of their own, in all storages;
-// every line that a thread touches is counted (line_recorder.h), and those that two sessions wrote
-// are the failure, but for the few that are named and argued here.
+// Goal: a transaction writes no line that other sessions write, too. Method: four sessions run
+// transactions on records of their own, in pages of their own, in all storages. Every line that a
+// thread touches is counted (line_recorder.h). A line that two sessions wrote is a failure, except
+// for the few that are named and argued here.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,7 +32,7 @@ constexpr std::uint64_t kCounted = 3000;
 
 // ---- one trial ---------------------------------------------------------------------------------
 
-// What a session says to the main thread: a line of its own, which nobody else writes.
+// The result of a session for the main thread, on a line that no other thread writes.
 struct alignas(64) Progress {
   std::atomic<int> stage{-1};  // has no session yet
 };
@@ -52,7 +52,7 @@ class Trial {
     stop();
     threads_ = recorded();
     owners_ = std::make_unique<LineOwners>(*database_, sessions(), tables_.controls(), threads_);
-    // All threads were there all the time: no stack was used by two of them.
+    // All threads exist until here, so no two of them used the same stack.
     stage_.store(2);
     for (std::thread& thread : threads) thread.join();
     EXPECT_TRUE(failure_.is_ok()) << failure_.message();
@@ -72,7 +72,7 @@ class Trial {
   }
   std::vector<engine::EngineSession*> sessions() const { return {sessions_, std::end(sessions_)}; }
 
-  // A thread that the system moves to another SOC goes to another session there (E45).
+  // A thread that the system moves to another SOC would use another session there (E45).
   static void bind_to_a_processor(std::uint32_t session) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -90,7 +90,7 @@ class Trial {
     engine::SessionPool& pool = engine_of(*database_).sessions();
     sessions_[i] = must(pool.claim(0));
     progress_[i].stage.store(0);
-    wait_for_all(0);  // so that each thread has, and remembers, one of its own
+    wait_for_all(0);  // so that each thread has, and remembers, its own session
     pool.release(sessions_[i]);
     grow_log_buffer(i);
     run_txns(i, 0, kWarmUp);
@@ -101,7 +101,7 @@ class Trial {
     while (stage_.load() < 2) std::this_thread::yield();
   }
 
-  // It begins small; that it grows when it is full is another matter.
+  // A session's log buffer begins small; its growth is not part of this test.
   void grow_log_buffer(std::uint32_t session) {
     must(database_->transact([&](Txn& txn) -> Status {
       for (std::uint64_t i = 0; i < kShare; ++i) {
@@ -145,7 +145,7 @@ class Trial {
 bool is_session(const ThreadUse& thread) { return thread.name.starts_with("session-"); }
 bool is_background(const ThreadUse& thread) { return thread.name.starts_with("foedus-"); }
 
-// Who did what to one line.
+// The sessions that touched one line, and how.
 struct LineUsers {
   std::vector<std::pair<const ThreadUse*, const LineUse*>> sessions;
   std::vector<std::pair<const ThreadUse*, const LineUse*>> background;
@@ -244,14 +244,15 @@ std::string describe(std::uintptr_t line, const LineUsers& users, const LineOwne
   return text;
 }
 
-// What more than one session may touch although it is written, and in how many transactions.
+// Lines that more than one session may touch although they are written, and in how many
+// transactions.
 struct Allowed {
   const char* owner;
   double per_txn_max;
 };
 
-// A line that a session writes this often is on the way of its transactions. Others that two
-// sessions write may be a page that one gave back to the pool and the other took from it.
+// A line that a session writes this often belongs to its transactions. A rarer one that two
+// sessions write may be of a page that one freed and the other allocated.
 constexpr std::uint32_t kOften = kCounted / 20;
 
 bool is_written_often(const LineUsers& users) {
@@ -279,7 +280,7 @@ void check_lines(const Trial& trial, const UsersByLine& lines, Pages pages,
   }
 }
 
-// What the engine's own threads write while sessions read it: to look at, not to forbid.
+// Reports the lines that the engine's threads write while sessions read them; they are no failure.
 void print_written_behind(const UsersByLine& lines, const LineOwners& owners) {
   for (const auto& [line, users] : lines) {
     const bool is_read_often =
@@ -295,7 +296,8 @@ void print_written_behind(const UsersByLine& lines, const LineOwners& owners) {
   }
 }
 
-// So that silence is no success: a line that every transaction must write was seen to be written.
+// Checks that the recorder works: it has seen the writes to a line that every transaction must
+// write.
 void check_recorder(Trial* trial, const UsersByLine& lines) {
   for (std::uint32_t i = 0; i < kSessions; ++i) {
     const std::uint32_t number = trial->session(i)->context().session();
@@ -333,8 +335,8 @@ TEST(LineSharingTest, small_transactions_write_no_line_of_another_session) {
   check("one read, one overwrite", small_txn, 2, Pages::kStay, {});
 }
 
-// Making a page counts it in its storage, once in the 125 appends that fill it: a statistic, which
-// spread over the sessions would cost each storage as many lines.
+// A new page is counted in its storage, once in the 125 appends that fill it. A counter for each
+// session would cost each storage as many lines.
 TEST(LineSharingTest, transactions_in_all_storages_share_only_the_count_of_pages) {
   const std::vector<Allowed> allowed = {{"storage control, counters", 0.01}};
   check("all storages", mixed_txn, 1, Pages::kStay, allowed);
@@ -370,7 +372,7 @@ TEST(LineSharingTest, a_counter_that_all_sessions_write_is_found) {
   EXPECT_EQ(shared, std::vector{reinterpret_cast<std::uintptr_t>(&shared_count)});
 }
 
-// Each on a line of its own, and written in every way that the engine has of writing.
+// Each word lies on a line of its own and is written in another way that the engine uses.
 struct Ways {
   alignas(64) std::uint64_t plain[2];
   alignas(64) base::AtomicWord<std::uint64_t> stored;
@@ -386,7 +388,7 @@ struct Ways {
   alignas(64) std::uint64_t of_one[2][8];
 };
 
-// Each thread its own half: no line that two write is a word that two write.
+// Each thread writes its own half: the line is shared, but no word of it.
 void write_all_ways(Ways* ways, std::size_t half, std::size_t bytes) {
   char from[32] = {};
   ways->plain[half] = bytes;

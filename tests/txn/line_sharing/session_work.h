@@ -1,6 +1,6 @@
 #pragma once
-// What the sessions of the test of cache lines do: transactions in all storages, each session with
-// records of its own, in pages of its own.
+// The work of the sessions in the test of cache lines: transactions in all storages, each session
+// with records of its own, in pages of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,10 +29,11 @@ struct Tables {
 
 void load(Database& database, Tables* tables);
 
-// Room between two records for those that are inserted later.
+// Returns the key of record `i`, or the `between`-th of the keys after it, which are inserted
+// later.
 Key tree_key(std::uint64_t session, std::uint64_t i, std::uint64_t between = 0);
 
-// The `number`-th transaction of a session.
+// Runs the `number`-th transaction of a session.
 using Work = Status (*)(Txn& txn, const Tables& tables, std::uint64_t session,
                         std::uint64_t number);
 
@@ -42,7 +43,7 @@ Status small_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uin
 // Reads and writes in all storages.
 Status mixed_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uint64_t number);
 
-// The same, and new keys in tree and hash; of three, one stays.
+// Reads and writes in all storages, and inserts keys in tree and hash; one of three stays.
 Status growing_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uint64_t number);
 
 }  // namespace foedus::testing::lines
