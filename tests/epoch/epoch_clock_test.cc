@@ -1,4 +1,4 @@
-// Every interleaving that the arguments E1-E4, E20 and E21 speak of, made by hand in one thread.
+// Every interleaving of the arguments E1-E4, E20 and E21, made by hand in one thread.
 #include "foedus-core/epoch/epoch_clock.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class EpochClockTest : public ::testing::Test {
   const Epoch start_{kFirst + 1};  // current in each test
 };
 
-// Another session, whose search ends after some time.
+// The search of another session, which ends after some time.
 class Unpinning : public base::Task {
  public:
   static constexpr std::uint64_t kAfterUs = 3 * kIntervalUs / 10;
@@ -57,8 +57,8 @@ TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
   EXPECT_EQ(clock.stuck_session(), -1);
 }
 
-// E28. Below half of all epochs at once, at 11/16 after half an interval, from 7/8 on
-// after a whole one.
+// E28. A hurried epoch ends at once below half of all epochs, after half an interval at 11/16, and
+// after a whole one from 7/8 on.
 TEST(EpochClock, HurriesLessTheMoreEpochsAreUsed) {
   constexpr std::uint64_t kAll = Epoch::kMax + 1;
   for (const auto& [first, pause_us] : {std::pair{kAll / 4, std::uint64_t{0}},
@@ -130,7 +130,7 @@ TEST_F(EpochClockTest, AnEpochIsNotPublishedWhileACommitOfItIsAtWork) {
 }
 
 // E2, clock first: the session announced e, but the clock advanced before its fence. Its commit is
-// of e + 1; the clock waits for no reason, which is allowed, and then publishes e.
+// of e + 1; the clock waits without need, which is allowed, and then publishes e.
 TEST_F(EpochClockTest, ACommitThatAnnouncedTheOldEpochAndLoadedTheNewOneIsOfTheNew) {
   clock_.slot(1).in_commit.store_release(start_.number());  // first half of enter_commit()
   step_after_interval();
@@ -145,7 +145,7 @@ TEST_F(EpochClockTest, ACommitThatAnnouncedTheOldEpochAndLoadedTheNewOneIsOfTheN
 }
 
 // E2: the session was delayed between its load of the epoch and its announcement, and e is already
-// published. The announcement of e is late, but the commit is of e + 1, and that is not published.
+// published. The announcement of e is late, but the commit is of e + 1, which is not published.
 TEST_F(EpochClockTest, ALateAnnouncementHoldsBackTheEpochOfItsCommit) {
   const std::uint64_t loaded_early = clock_.current().number();
   step_after_interval();
@@ -161,7 +161,8 @@ TEST_F(EpochClockTest, ALateAnnouncementHoldsBackTheEpochOfItsCommit) {
   EXPECT_GE(clock_.published(), commit);
 }
 
-// A session enters between the clock's look at it and the publishing: it must be of the new epoch.
+// A session enters after the clock has checked it and before the publishing: it must be of the new
+// epoch.
 EpochClock* clock_at_sync_point = nullptr;
 Epoch entered_at_sync_point;
 
@@ -192,7 +193,7 @@ TEST_F(EpochClockTest, OtherSessionsCommitInTheNewEpochWhileOneIsWaitedFor) {
   clock_.leave_commit(1);
 }
 
-// E3: a pin holds reclamation, and neither the clock nor what is published.
+// E3: a pin holds back reclamation, but neither the clock nor publishing.
 TEST_F(EpochClockTest, APinHoldsBackReclamationAndNothingElse) {
   clock_.pin(3);
   for (int i = 0; i < 10; ++i) step_after_interval();
@@ -223,7 +224,7 @@ TEST_F(EpochClockTest, TheOldestPinCounts) {
   EXPECT_EQ(clock_.reclaimable(), clock_.current().previous());
 }
 
-// E26: one that is lent is a pin until it is lent for too long, and again once it was taken back.
+// E26: a lent pin is one until it was lent for too long, and again once it was taken back.
 TEST_F(EpochClockTest, ALentPinHoldsForAWhile) {
   clock_.pin(2);
   clock_.lend_pin(2);
@@ -244,7 +245,7 @@ TEST_F(EpochClockTest, ALentPinHoldsForAWhile) {
   EXPECT_EQ(clock_.slot(2).pin.load_relaxed(), 0u);
 }
 
-// E3: what is stamped in the epoch of a pin may have been found by the pinned transaction.
+// E3: the pinned transaction may have found a page that is stamped with the epoch of the pin.
 TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
   for (int i = 0; i < 5; ++i) {
     const Epoch stamp = clock_.current();
@@ -257,7 +258,7 @@ TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
 }
 
 // E3, clock first: the pin is set with an epoch that is long over and already reclaimable. Pages of
-// that stamp were unlinked before the session's fence; the clock goes no further meanwhile.
+// that stamp were unlinked before the session's fence; the pin stops reclamation of later ones.
 TEST_F(EpochClockTest, ALatePinHoldsWhatItCanFind) {
   const std::uint64_t loaded_early = clock_.current().number();
   for (int i = 0; i < 3; ++i) step_after_interval();
@@ -281,7 +282,7 @@ TEST_F(EpochClockTest, HurryEndsTheEpochThatIsWaitedForAndNoOther) {
   EXPECT_EQ(clock_.published(), waited_for);
   EXPECT_EQ(clock_.current(), waited_for.next());
   const std::uint64_t steps = runtime_.step_count();
-  clock_.hurry(waited_for);  // is over: nobody is woken
+  clock_.hurry(waited_for);  // is over: no waiter is woken
   runtime_.run_due();
   EXPECT_EQ(runtime_.step_count(), steps);
   runtime_.stop(&clock_);
@@ -372,7 +373,7 @@ TEST_F(EpochClockTest, PinsOfTransactionsAndCachePinsHoldBackTheirOwnWordOnly) {
   EXPECT_LT(clock_.cache_reclaimable(), pinned);
 }
 
-// E20: renewing it ends the hold on what was stamped before, and no other.
+// E20: renewing a cache pin releases frames that were stamped before, and no others.
 TEST_F(EpochClockTest, ACachePinIsRenewedWhenTheEpochIsAnother) {
   clock_.pin_cache(2);
   const Epoch first = clock_.current();
@@ -389,8 +390,8 @@ TEST_F(EpochClockTest, ACachePinIsRenewedWhenTheEpochIsAnother) {
   EXPECT_LT(clock_.cache_reclaimable(), second);
 }
 
-// E21: the clock hurries for who waits, looks again soon while another's pin is in the way, and
-// does neither when nobody waits any more.
+// E21: the clock hurries for a waiter, checks again soon while another session's pin is in the way,
+// and does neither without a waiter.
 TEST_F(EpochClockTest, WhoWaitsForCachePinsGetsAnEpochOnDemandAndSoon) {
   runtime_.start(&clock_);
   std::uint64_t left_us = 100 * kIntervalUs;

@@ -9,8 +9,8 @@
 namespace foedus::epoch {
 namespace {
 
-// E2 with threads: while a commit of epoch e is at work, e is never published; and once e is, all
-// that was stored in commits of e (plain words, for the sanitizer to watch) can be read.
+// E2 with threads: while a commit of epoch e is at work, e is never published. Once it is, all
+// stores of commits of e (plain words, for the sanitizer to watch) can be read.
 TEST(EpochStress, WhatIsPublishedIsComplete) {
   constexpr std::uint32_t kSessions = 3;
   constexpr std::uint64_t kCommits = 30'000;
@@ -40,7 +40,7 @@ TEST(EpochStress, WhatIsPublishedIsComplete) {
     });
   }
 
-  // A logger: what comes after the committed offset that it sees with published e is above e.
+  // A logger: records after the committed offset that it sees with published e are above e.
   std::vector<std::uint64_t> offsets(kSessions);
   bool all_seen = false;
   while (!all_seen) {
@@ -67,7 +67,7 @@ TEST(EpochStress, WhatIsPublishedIsComplete) {
   runtime->stop(&clock);
 }
 
-// E3 with threads: reclaimable never reaches an epoch in which an open transaction was pinned.
+// E3 with threads: the reclaimable epoch never reaches one in which an open transaction was pinned.
 TEST(EpochStress, NothingOfAnOpenTransactionsEpochIsReclaimable) {
   constexpr std::uint32_t kSessions = 3;
   const auto runtime = base::make_thread_runtime();

@@ -1,5 +1,5 @@
 // ctest-labels: memory
-// What the sets of a transaction promise to do without memory.
+// The operations that the sets of a transaction promise to do without memory.
 #include <vector>
 
 #include "foedus-core/occ/access_sets.h"
@@ -24,8 +24,8 @@ class WriteSetMemoryTest : public ::testing::Test {
   WriteSet set_;
 };
 
-// Goal: to ask for a record takes no memory, though it indexes all of them. Method: moves have
-// taken room in the index before, so that it is smaller than that for writes.
+// Goal: a search for a record takes no memory, though it indexes all of them. Method: moves fill
+// the index before, so that it has less space than the writes need.
 TEST_F(WriteSetMemoryTest, a_question_takes_none) {
   for (std::size_t writes = 30; writes < 700; ++writes) {
     for (std::size_t i = 0; i < 30; ++i) add(i);

@@ -58,7 +58,7 @@ class WriteSetTest : public ::testing::Test {
     logs_.back()->type = type;
     set_.add({.record = record, .log = logs_.back().get(), .storage = nullptr});
   }
-  // Orders of the entries that a reader of own writes goes through.
+  // Returns the entries that a reader of own writes visits, in their order.
   std::vector<std::uint32_t> chain(const page::RecordHeader* record) {
     std::vector<std::uint32_t> orders;
     for (std::uint32_t i = set_.find(record).first; i != WriteEntry::kNone;
@@ -115,7 +115,7 @@ TEST_F(WriteSetTest, MovedRecordsKeepTheirChain) {
   EXPECT_EQ(chain(from), (Orders{0, 2, 3}));
 }
 
-// Also those that a later put of the whole hides from readers.
+// Entries that a later whole-row put hides from readers move, too.
 TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
   page::RecordHeader* const from = record();
   page::RecordHeader* const to = record();
@@ -129,10 +129,10 @@ TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
   }
 }
 
-// Goal: whatever is asked and whenever, records have the writes that a model has of them: of few
-// writes and of many, of records that have one each and of records that have several or move.
+// Goal: a record has the writes that a model has of it, at any time. Method: few writes and many,
+// records with one write each, with several, and records that move.
 TEST_F(WriteSetTest, AgreesWithAModel) {
-  constexpr std::uint64_t kWritten = 6'000;  // of the records; they move to the others
+  constexpr std::uint64_t kWritten = 6'000;  // of the records, which move to the other ones
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   base::Random random(seed);
@@ -140,11 +140,11 @@ TEST_F(WriteSetTest, AgreesWithAModel) {
   for (int round = 0; round < 80; ++round) {
     const std::uint64_t count = random.below(round % 10 == 0 ? 2'000 : 150);
     const std::uint64_t range = 1 + random.below(round % 2 == 0 ? count + 1 : kWritten);
-    const std::uint64_t asks = round % 4 == 0 ? 0 : 1 + random.below(5);  // one in so many
+    const std::uint64_t asks = round % 4 == 0 ? 0 : 1 + random.below(5);  // one in this many
     const std::uint64_t moves = round % 3 == 0 ? 0 : 1 + random.below(20);
     std::vector<Orders> chains;
-    std::map<const page::RecordHeader*, std::size_t> chain_of;  // by every place that it was at
-    std::map<std::uint64_t, page::RecordHeader*> place_of;      // where a record is now
+    std::map<const page::RecordHeader*, std::size_t> chain_of;  // by each of its places so far
+    std::map<std::uint64_t, page::RecordHeader*> place_of;      // the present place of a record
     const auto expected = [&](const page::RecordHeader* record) {
       const auto known = chain_of.find(record);
       return known == chain_of.end() ? Orders() : chains[known->second];
@@ -183,7 +183,7 @@ TEST_F(WriteSetTest, AgreesWithAModel) {
   }
 }
 
-// All sessions lock in this order, and a record's writes are applied in that of the calls.
+// All sessions lock in the order of addresses, and apply a record's writes in the order of calls.
 TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
   page::RecordHeader records[3];
   for (const std::size_t i : {2u, 0u, 1u, 2u, 0u, 2u}) add(&records[i], LogRecordType::kIncrement);
@@ -203,13 +203,13 @@ TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
   const auto twin = std::make_unique<page::PageHeader>();
   PageSet set;
   const auto keys = [](std::uint32_t count) { return page::PageVersion(count, 0); };
-  set.advance_page_version(page.get(), keys(1), keys(2));  // not remembered: nothing happens
+  set.advance_page_version(page.get(), keys(1), keys(2));  // not in the set: no effect
   set.add(page.get(), keys(3), nullptr);
-  set.add(page.get(), keys(8), nullptr);  // the first look counts
+  set.add(page.get(), keys(8), nullptr);  // the first version counts
   EXPECT_EQ(set.entries().size(), 1u);
   set.advance_page_version(page.get(), keys(3), keys(4));
   EXPECT_EQ(set.find(page.get())->observed, keys(4));
-  set.advance_page_version(page.get(), keys(5), keys(6));  // somebody else's came in between
+  set.advance_page_version(page.get(), keys(5), keys(6));  // another session's came first
   EXPECT_EQ(set.find(page.get())->observed, keys(4));
   set.repoint(set.find(page.get()), twin.get(), keys(2));
   EXPECT_EQ(set.find(twin.get())->page, twin.get());
@@ -217,7 +217,8 @@ TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
   EXPECT_EQ(set.find(twin.get()), nullptr);
 }
 
-// Goal: what is held is known by its place, through moves, and may be waited for in no circle.
+// Goal: held locks are found by their places, also after moves, and a wait for them cannot
+// deadlock.
 TEST(HeldLocksTest, AgreesWithAMap) {
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
@@ -265,7 +266,7 @@ TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(pool.take(), first[i]);
 }
 
-// The last one of a block and the first one of the next as well.
+// The test covers the last one of a block and the first one of the next.
 TEST(WaiterPoolTest, WaitersSayWhoseTheyAre) {
   WaiterPool pool(nullptr, 4);
   WaiterPool of_no_session;

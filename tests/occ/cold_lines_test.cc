@@ -16,7 +16,7 @@ using page::LineMask;
 using snapshot::LineCache;
 using snapshot::page_of;
 
-// Gives lines whose words follow from the page, and remembers which were asked for.
+// Returns lines whose words follow from the page, and remembers the ones that were asked for.
 class MadeLines final : public snapshot::PageReader {
  public:
   Status read(page::SnapshotPageId, page::PageHeader*) override {
@@ -152,7 +152,7 @@ TEST_F(ColdLinesTest, without_a_cache_nothing_is_kept_but_the_page_at_hand) {
   EXPECT_FALSE(lines.take_outgrown());
 }
 
-// A search that looks at what it has not loaded is found by the tests, not by users (O21).
+// A search that reads a line which it has not loaded fails in the tests, not at a user (O21).
 #if defined(__SANITIZE_ADDRESS__)
 TEST_F(ColdLinesTest, what_is_not_there_is_poison) {
   ColdLines lines(cache_.get(), &reader_);

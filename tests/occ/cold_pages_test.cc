@@ -1,4 +1,4 @@
-// O14, O15: how long a session's cache pin lasts, and what happens when no frame is due.
+// O14, O15: the duration of a session's cache pin, and searches while no frame is due.
 #include "foedus-core/occ/cold_pages.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kIntervalUs = 10'000;
 constexpr std::uint32_t kFrames = 64;
 constexpr std::uint32_t kSession = 2;
 
-// What the hook looks at.
+// State that the hook inspects.
 epoch::EpochClock* hooked_clock = nullptr;
 std::uint64_t waits = 0;
 std::uint64_t waits_with_a_pin = 0;
@@ -50,7 +50,7 @@ class ColdPagesTest : public ::testing::Test {
   std::uint64_t pin_of(std::uint32_t session) {
     return clock_.slot(session).cache_pin.load_relaxed();
   }
-  // Pages [begin, begin + count), each in a search of its own.
+  // Reads pages [begin, begin + count), each in a search of its own.
   void read(std::uint32_t begin, std::uint32_t count) {
     for (std::uint32_t i = begin; i < begin + count; ++i) {
       const ColdReads reads(&cold_);
@@ -74,7 +74,7 @@ class ColdPagesTest : public ::testing::Test {
 TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
   {
     const ColdReads reads(&cold_);
-    EXPECT_EQ(pin_of(kSession), 0u);  // costs nothing until there is a page
+    EXPECT_EQ(pin_of(kSession), 0u);  // sets no pin until there is a page
     EXPECT_NE(cold_.page(page_of(1)), nullptr);
     EXPECT_EQ(pin_of(kSession), clock_.current().number());
     {
@@ -88,7 +88,7 @@ TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
   EXPECT_FALSE(cold_.is_open());
 }
 
-// The pointer lies in a page that is this session's by its pin, and a hint may be written to it.
+// The pin protects the page of the pointer, so a hint may be written to the pointer.
 TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
   page::DualPagePointer pointer;
   pointer.store({page::VolatilePageId(), page_of(1)});
@@ -96,7 +96,7 @@ TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
   ASSERT_NE(cold_.page(page_of(0)), nullptr);
   const std::uint64_t pin = pin_of(kSession);
   runtime_.run_for(2 * kIntervalUs);
-  ASSERT_NE(cold_.child(&pointer), nullptr);  // which is not cached
+  ASSERT_NE(cold_.child(&pointer), nullptr);  // the child is not cached
   const std::uint64_t renewed = pin_of(kSession);
   EXPECT_GT(renewed, pin);
   EXPECT_EQ(pointer.hint(), 0u) << "the page that it was in may have gone";
@@ -112,8 +112,8 @@ TEST_F(ColdPagesTest, APageOutsideOfASearchIsABug) {
   EXPECT_DEATH(cold_.page(page_of(1)), "open_ != 0");
 }
 
-// The clock stands still but for those who wait for it: a transaction of any length, as its pin of
-// reclamation is another one, reads a hundred times what the cache holds.
+// The clock advances only for waiters. A transaction of any length can read a hundred times the
+// size of the cache, because its pin of reclamation is not the cache pin.
 TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
   clock_.pin(kSession);
   const std::uint64_t begin_us = runtime_.now_us();
@@ -124,7 +124,7 @@ TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
   clock_.unpin(kSession);
 }
 
-// One search, too: each page() gives up the page before.
+// A single search can do so, too: each page() releases the page before.
 TEST_F(ColdPagesTest, OneSearchMayBeLongerThanTheCache) {
   const ColdReads reads(&cold_);
   for (std::uint32_t i = 0; i < 10 * kFrames; ++i) {
@@ -135,7 +135,7 @@ TEST_F(ColdPagesTest, OneSearchMayBeLongerThanTheCache) {
   EXPECT_EQ(waits_with_a_pin, 0u);
 }
 
-// Another session's search, which lasts for some time.
+// The search of another session, which lasts for some time.
 class Search : public base::Task {
  public:
   Search(epoch::EpochClock* clock, std::uint64_t lasts_us) : clock_(clock), lasts_us_(lasts_us) {
@@ -166,7 +166,7 @@ TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
   runtime_.stop(&search);
 }
 
-// Nothing else is to be had: the answer is an error, after five seconds, and no state of it.
+// No frame becomes free: the call fails after five seconds and leaves no state.
 TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
   clock_.pin_cache(7);
   std::uint32_t i = 0;

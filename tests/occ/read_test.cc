@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Optimistic reads under a writer, and reads of own writes over what is there.
+// Optimistic reads beside a writer, and reads of own writes over a record.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,8 +17,8 @@
 namespace foedus::occ {
 namespace {
 
-// Goal: a reader never sees half a record. Method: a writer that fills the payload with one number
-// after the other, as commit does, and readers of all of it.
+// Goal: a reader never sees half a record. Method: a writer fills the payload with one number after
+// another, as commit does, beside readers of all of it.
 TEST(OptimisticReadTest, NoPayloadIsTorn) {
   struct Record {
     page::RecordHeader header;
@@ -54,7 +54,8 @@ TEST(OptimisticReadTest, NoPayloadIsTorn) {
   writer.join();
 }
 
-// A writer that comes and goes while the payload is copied, or has come by the end of the copy.
+// A writer changes the record while the payload is copied, or is still writing at the end of the
+// copy.
 TEST(OptimisticReadTest, ACopyUnderTwoTidsIsMadeAgain) {
   const page::Tid before(Epoch(3), 1);
   const page::Tid behind(Epoch(3), 2);
@@ -83,7 +84,7 @@ TEST(OptimisticReadTest, AMarkThatStaysIsGivenUp) {
   EXPECT_FALSE(optimistic_read(header, &observed, [](page::Tid) {}));
 }
 
-// One record that is no storage's, read and written by calls of the context.
+// One record outside of all storages, read and written by calls of the context.
 class OverlayTest : public ::testing::Test {
  protected:
   OverlayTest() { all_.session(0).begin(); }
@@ -99,7 +100,7 @@ class OverlayTest : public ::testing::Test {
     write(log::LogRecordType::kIncrement, offset,
           {reinterpret_cast<const char*>(&delta), sizeof(delta)});
   }
-  // Bytes [offset, offset + bytes) of the payload, "-" if it is not there.
+  // Returns bytes [offset, offset + bytes) of the payload, or "-" if the record is absent.
   std::string read(std::uint32_t offset = 0, std::uint32_t bytes = 1000) {
     std::string out(bytes, '?');
     ReadRange range;
@@ -124,7 +125,7 @@ class OverlayTest : public ::testing::Test {
 
   storage::Storages all_;
   StorageControl control_{storage_meta::StorageMeta{.id = page::StorageId{77}, .name = "none"}};
-  // A page, for a record lies in one (P8).
+  // The record has a page, as every record does (P8).
   struct alignas(page::kPageBytes) {
     page::PageHeader page;
     page::RecordHeader header;
@@ -191,7 +192,7 @@ TEST_F(OverlayTest, IncrementsCarryIntoEveryPartOfARange) {
   }
 }
 
-// Goal: a chain holds any payload, gives any part of it, and leaves nothing behind.
+// Goal: a chain holds any payload, returns any part of it, and leaves no page behind.
 TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
   base::Random random(5);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4016},
@@ -218,12 +219,12 @@ TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
   }
 }
 
-// Goal: what could not be read of a version that was replaced meanwhile is forgotten: a conflict
-// that comes later is no error of the device. Method: the record names a chain in a page that there
-// cannot be; behind the reader's first look at the TID another session replaces the version.
+// Goal: a failed read of a version that was replaced meanwhile is forgotten, so a later conflict is
+// no error of the device. Method: the record names a chain in an impossible page; after the
+// reader's first load of the TID another session replaces the version.
 TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
   struct Case {
-    std::uint64_t flags;   // of the version that comes
+    std::uint64_t flags;   // of the new version
     std::uint32_t length;  // its length field
     Found expected;
     bool fails;
@@ -249,7 +250,8 @@ TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
   }
 }
 
-// Goal: without pages nothing is kept. Method: a chain that is larger than the pool.
+// Goal: a chain for which pages are missing keeps none. Method: a chain that is larger than the
+// pool.
 TEST(OverflowTest, AChainThatDoesNotFitIsGivenBack) {
   storage::Storages all({.sessions = 1, .pool_bytes = 2u << 20});
   StorageControl control{storage_meta::StorageMeta{.id = page::StorageId{7}, .name = "none"}};

@@ -43,8 +43,8 @@ TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: one holder at a time, and what it did is seen by the next. Method: plain counters that only
-// the lock protects, with waiters that are used again and again, and give up at times.
+// Goal: the lock has one holder at a time, and the next one sees its changes. Method: plain
+// counters that only the lock protects; waiters are reused and give up at times.
 TEST(RecordLockTest, TheWordSaysWhichSessionHoldsTheLock) {
   LockWord word;
   for (const std::uint32_t session : {0u, 1u, 65'534u}) {
@@ -86,8 +86,8 @@ TEST(RecordLockTest, OneThreadHoldsItAtATime) {
   for (LockWord& word : words) EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: those who wait get the lock in the order of arrival. Method: waiters queue up one by one
-// behind a holder; each notes when it got the lock.
+// Goal: waiters get the lock in the order of arrival. Method: waiters queue up one by one while the
+// lock is held; each notes its turn.
 TEST(RecordLockTest, WaitersAreServedInOrder) {
   LockWord word;
   LockWaiter holder;
@@ -111,8 +111,8 @@ TEST(RecordLockTest, WaitersAreServedInOrder) {
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: a waiter that has no processor stops nobody. Method: the first of the queue is held where
-// it yields; the holder lets go, and takes the lock again and again beside it.
+// Goal: a waiter without a processor stops no other thread. Method: the first of the queue is
+// stopped where it yields; the holder releases the lock and takes it again and again.
 TEST(RecordLockTest, AFreeLockIsTakenBeforeAWaiterWithoutAProcessor) {
   LockWord word;
   LockWaiter holder;
@@ -136,8 +136,8 @@ TEST(RecordLockTest, AFreeLockIsTakenBeforeAWaiterWithoutAProcessor) {
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: no thread waits for ever. Method: the first of the queue has waited for so long that it
-// parks, and is held just before; the lock is freed, and nobody else gets it.
+// Goal: a long waiter does not starve. Method: the first of the queue has waited until it parks,
+// and is stopped just before. The freed lock is reserved for it, and no other thread takes it.
 TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
   LockWord word;
   LockWaiter holder;
@@ -162,10 +162,10 @@ TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: who waits for long takes no processor. Method: some queue up behind a holder. Each takes a
-// bounded number of turns in spin loops, parks, and does nothing more until the holder lets go.
+// Goal: a long wait takes no processor time. Method: threads queue up while the lock is held. Each
+// takes a bounded number of turns in spin loops, parks, and does nothing more until the release.
 TEST(RecordLockTest, WaitersParkUntilTheHolderLetsGo) {
-  constexpr unsigned kRestsMax = 16;  // of one: some yields, and the first few sleeps
+  constexpr unsigned kRestsMax = 16;  // of a thread: some yields, and the first few sleeps
   LockWord word;
   LockWaiter holder;
   lock(&word, &holder);
@@ -183,15 +183,15 @@ TEST(RecordLockTest, WaitersParkUntilTheHolderLetsGo) {
     rests.wait_for_parks(i + 1);
   }
   EXPECT_LE(rests.yields() + rests.sleeps(), kRestsMax * kThreads);
-  // Beside a signal or two, and the arrival of one behind, nobody has a reason to look again.
+  // A thread wakes for a signal or two and for the arrival of the next waiter, and not otherwise.
   EXPECT_LE(rests.parks(), 4u * kThreads);
   unlock(&word, &holder);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: a lock that is never given back is waited for for a bounded time, by all. Method: waiters
-// queue up behind it, the first with the longest patience.
+// Goal: each waiter for a lock that is never released waits for a bounded time. Method: waiters
+// queue up, the first with the longest time limit.
 TEST(RecordLockTest, WaitersGiveUpAndSayWhoHasTheLock) {
   LockWord word;
   LockWaiter holder;
@@ -219,7 +219,7 @@ TEST(RecordLockTest, WaitersGiveUpAndSayWhoHasTheLock) {
   EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Method: the one in front is patient for a moment, the one behind as long as it takes.
+// Method: the first waiter has a short time limit, the second none.
 TEST(RecordLockTest, AWaiterIsTheFirstWhenTheOneInFrontGivesUp) {
   LockWord word;
   LockWaiter holder;

@@ -69,7 +69,7 @@ TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
   txn::rollback(&ctx());
 }
 
-// Later the page may have become another one, or be lent to the cache.
+// After the transaction the page may be reused, or be lent to the cache.
 TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
   alignas(page::kPageBytes) static char pages[2][page::kPageBytes];
   const auto use_often = [&](int i) {
@@ -84,7 +84,7 @@ TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
   use_often(0);
   EXPECT_TRUE(take_mark(0));
   txn::rollback(&ctx());
-  EXPECT_TRUE(take_mark(0));  // the last look that is sampled
+  EXPECT_TRUE(take_mark(0));  // the last sampled use
 
   ctx().begin({});
   use_often(1);
@@ -93,7 +93,7 @@ TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
   EXPECT_FALSE(take_mark(0));
 }
 
-// The records that it will lock must not be reclaimed meanwhile.
+// The records that a retry will lock must not be reclaimed meanwhile.
 TEST_F(TxnContextTest, ARetryThatWillLockFindsItsPinAndNoOtherLeavesOne) {
   ctx().begin({});
   const std::uint64_t begun = pin();
@@ -120,8 +120,8 @@ TEST_F(TxnContextTest, ARetryThatWillLockFindsItsPinAndNoOtherLeavesOne) {
   EXPECT_EQ(pin(), 0u);
 }
 
-// Goal: a session that nobody uses any more holds back no page. Method: its last transaction may be
-// tried again, and is, but later than anybody waits for it.
+// Goal: a session that is not used any more holds back no page. Method: its last transaction is
+// retried, but after the clock has revoked its pin.
 TEST_F(TxnContextTest, ASessionThatIsIdleBeforeItsRetryGivesItsPinUp) {
   ctx().begin({});
   ASSERT_TRUE(hold(0, low_));
@@ -164,7 +164,7 @@ TEST_F(TxnContextTest, ARetryLocksWhatWasReadOnceItsReadsLock) {
   txn::rollback(&ctx());
 }
 
-// Waiting for it could close a circle.
+// Waiting for a lock below a held one could deadlock.
 TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
   ctx(0).begin({});
   ctx(1).begin({});
@@ -178,8 +178,8 @@ TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
   txn::rollback(&ctx());
 }
 
-// Goal: a lock that is not given back is waited for for a bounded time, and the message says whose
-// it is. Method: one thread with two transactions.
+// Goal: a wait for a lock that is not released ends after a bounded time, with a message that names
+// the holder. Method: one thread with two transactions.
 TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
   const auto expect_conflict = [this](const std::string& text) {
     const Status status = ctx().hold(control_, low_, "key");
@@ -211,8 +211,8 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
   EXPECT_EQ(low_->lock.load_relaxed(), 0u);
 }
 
-// Goal: the retry of a transaction that held locks does not wait for ever either. Method: of two
-// records that it held, another one has the second by then.
+// Goal: the retry of a transaction that held locks does not wait for ever either. Method: another
+// transaction has the second of its two locks by then.
 TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
   ctx().locks().set_wait_us(2'000);
   ctx().begin({});
@@ -230,8 +230,8 @@ TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
   EXPECT_EQ(high_->lock.load_relaxed(), 0u);
 }
 
-// An install of this transaction moves its own entries along, but none that speaks of what the
-// pointer was before: others have changed it since.
+// An install by a transaction updates its own entries of the pointer, except those of an older
+// value: another transaction has changed the pointer since.
 TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
   page::DualPagePointer pointer;
   page::DualPagePointer other;
@@ -254,7 +254,8 @@ TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
   txn::rollback(&ctx());
 }
 
-// O17: a look at own writes goes on behind the last one, for pages that were born before that.
+// O17: a check of own writes begins after the writes that the last one has checked, if pages were
+// born before it.
 TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
   const page::StorageId id = control_->id();
   const auto write = [&](page::RecordHeader* record) {
@@ -271,8 +272,7 @@ TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
   EXPECT_FALSE(ctx().settled_writes().has_all(id, now.previous()));
   ctx().settled_writes().end(first);
   EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
-  EXPECT_FALSE(
-      ctx().settled_writes().has_all(id, now));  // a page of this epoch may come to be still
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // a page may still be born in this epoch
   EXPECT_FALSE(ctx().settled_writes().has_all(page::StorageId{77}, now.previous()));
   EXPECT_EQ(ctx().settled_writes().begin(id, now).count, 0u);
 
@@ -283,7 +283,7 @@ TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
   EXPECT_EQ(rest.count, 2u);
   ctx().settled_writes().end(rest);
   EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // the first two were looked at before
+  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // the first two were checked before
   ctx().settled_writes().end(ctx().settled_writes().begin(id, now));
   EXPECT_TRUE(ctx().settled_writes().has_all(id, now));
   txn::rollback(&ctx());
