@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// E29: the cache of snapshot pages in memory that volatile pages leave idle.
+// E29: the cache of snapshot pages uses memory that volatile pages leave idle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class CacheGrowthTest : public ::testing::Test {
       }));
     }
   }
-  // What all parts have of memory_bytes, by what the database says of itself.
+  // Returns the share of memory_bytes that all parts have, by the statistics of the database.
   std::uint64_t bytes_of_all(const Stats& stats) const {
     return stats.volatile_page_bytes + stats.free_page_bytes + stats.cache_bytes + kShare;
   }
@@ -92,9 +92,9 @@ TEST_F(CacheGrowthTest, one_whose_size_was_chosen_stays_within_it) {
   EXPECT_LE(db()->stats().cache_bytes, kShare);
 }
 
-// Goal: writers find their memory where the cache has it, and the sum stays within memory_bytes.
-// Method: after the cache has grown two threads change a row of a page each, at full speed, while
-// one reads cold pages and another looks at the figures.
+// Goal: writers get memory back from the cache, and the sum stays within memory_bytes. Method:
+// after the cache has grown two threads change a row of a page each, at full speed, while one reads
+// cold pages and another checks the statistics.
 TEST_F(CacheGrowthTest, writers_get_back_what_it_has_borrowed) {
   make();
   read(0);
@@ -134,8 +134,8 @@ TEST_F(CacheGrowthTest, writers_get_back_what_it_has_borrowed) {
   read(0);
 }
 
-// Goal: a transaction that found no memory does not wait for a glean where the cache has it.
-// Method: one thread and virtual time; what is asked is what Database::run() asks.
+// Goal: a transaction that found no memory does not wait for a glean if the cache has memory.
+// Method: one thread and virtual time; the test makes the call that Database::run() makes.
 TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes_some) {
   testing::FailingDevice device;
   testing::ManualRuntime runtime;
@@ -175,8 +175,8 @@ TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes
   must(engine->close());
 }
 
-// All memory of volatile pages is taken by what a glean can drop, and the clock, without which no
-// dropped page is free again, has no processor for a second from then on.
+// A machine where pages that a glean can drop take all memory of volatile pages. The clock, without
+// which no dropped page becomes free, then has no processor for a second.
 class BusyMachine {
  public:
   BusyMachine() {
@@ -207,7 +207,8 @@ class BusyMachine {
     must(engine->close());
   }
 
-  // As transact() does between two tries. Returns whether there is room, and after how long.
+  // Waits for memory as transact() does between two tries. Returns whether there is some, and after
+  // how long.
   std::pair<bool, std::uint64_t> make_room() {
     engine::EngineSession* const own = must(engine->sessions().claim(0));
     Processor processor(&runtime);
@@ -266,7 +267,7 @@ TEST(MakeRoom, a_transaction_that_is_open_is_not_waited_for) {
   EXPECT_LT(took_us, 1'000'000u);
 }
 
-// Goal: what another glean has dropped just before counts as well.
+// Goal: memory that another glean freed just before counts as well.
 TEST(MakeRoom, room_that_is_there_already_is_room) {
   BusyMachine machine;
   EXPECT_TRUE(machine.make_room().first);

@@ -1,5 +1,6 @@
-// Txn::prefetch() and get_many() of rows whose pages are on the device: its reads are announced
-// before the first one is waited for, and nothing is remembered. One thread, a simulated device.
+// Txn::prefetch() and get_many() of rows whose pages are on the device: all reads are announced
+// before the first one is waited for, and the read set gets nothing. One thread, a simulated
+// device.
 // ctest-labels: memory
 #include <gtest/gtest.h>
 
@@ -73,7 +74,7 @@ class Life {
   }
 };
 
-// The three storages under one face.
+// The kinds of storage under one interface.
 enum class Kind { kTree, kHash, kArray };
 
 std::string get(Txn& txn, const Life& life, Kind kind, std::uint64_t i) {
@@ -137,7 +138,7 @@ class ColdPrefetchTest : public ::testing::Test {
   static void warm(Txn& txn, const Life& life, Kind kind) {
     for (std::uint64_t i = 0; i < kRows; i += 128) EXPECT_EQ(get(txn, life, kind, i), row_of(i));
   }
-  // Counts what is read, and what of it was not announced.
+  // Counts the reads, and those that were not announced.
   void watch() {
     read_ = surprises_ = 0;
     device_.set_observer([this](const testing::CallSeen& call) {
@@ -147,7 +148,7 @@ class ColdPrefetchTest : public ::testing::Test {
     });
   }
 
-  // Pages above the rows are read; then many rows are asked for, and read.
+  // Reads the pages above the rows, then announces many rows and reads them.
   void expect_announced(Txn& txn, const Life& life, Kind kind) {
     SCOPED_TRACE(static_cast<int>(kind));
     warm(txn, life, kind);
@@ -219,7 +220,7 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_keys_to_come) {
   must(txn.commit());
 }
 
-// The first pages of each scan, and those above the rows, are the ones that are not.
+// Only the first pages of each scan, and those above the rows, are read without announcement.
 TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
   for (const Isolation isolation : {Isolation::kSerializable, Isolation::kSnapshot}) {
     for (const bool reverse : {false, true}) {
@@ -249,8 +250,8 @@ TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
   }
 }
 
-// Where the system refuses io_uring, tasks of the database read in place of it, under the runtime
-// that the test drives: scans and prefetched rows of all kinds are what they were.
+// Where the system refuses io_uring, tasks of the database read instead, under the runtime that the
+// test drives: scans and prefetched rows of all kinds are the same.
 TEST_F(ColdPrefetchTest, tasks_read_where_the_device_has_no_queues) {
   device_.refuse_read_queues();
   Life life(&device_);
@@ -302,13 +303,13 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_indexes_to_come) {
   must(txn.commit());
 }
 
-// What another transaction has changed since is no conflict: it was not read.
+// A prefetched row that another transaction has changed is no conflict: it was not read.
 TEST_F(ColdPrefetchTest, what_was_not_read_is_not_remembered) {
   Life life(&device_);
   for (const Kind kind : kKinds) {
     SCOPED_TRACE(static_cast<int>(kind));
     Txn first = life.begin(0);
-    prefetch(first, life, kind, 0);  // which the root may be all of
+    prefetch(first, life, kind, 0);  // the root may be the only page
     prefetch(first, life, kind, 10);
     Txn second = life.begin(1);
     put(second, life, kind, 10);
@@ -320,7 +321,7 @@ TEST_F(ColdPrefetchTest, what_was_not_read_is_not_remembered) {
   }
 }
 
-// A page that is cached is not asked for again.
+// A page that is in the cache is not read again.
 TEST_F(ColdPrefetchTest, what_is_in_memory_is_not_asked_for) {
   Life life(&device_);
   for (const Kind kind : kKinds) {

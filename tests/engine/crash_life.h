@@ -1,6 +1,6 @@
 #pragma once
 // One life of a database between two crashes, over a simulated device and one thread: random
-// transactions on storages of all kinds, and a model of what they did.
+// transactions on storages of all kinds, and a model of them.
 
 #include <algorithm>
 #include <map>
@@ -20,7 +20,7 @@ namespace foedus::testing {
 inline constexpr std::uint64_t kKeys = 40;
 inline constexpr std::uint64_t kArrayRecords = 8;
 
-// What one transaction did, for the model.
+// A change of one transaction, for the model.
 struct Change {
   char storage;  // 't'ree, 'h'ash, 'a'rray, 'l'og
   std::uint64_t key;
@@ -56,7 +56,8 @@ class Life {
   Life(device::Device* device, std::uint64_t seed)
       : device_(device), runtime_(seed), random_(seed) {}
 
-  // `socs`: 0: any number. `until`: the storages are in a snapshot, unless it is kRecovered.
+  // Opens the database with `socs` SOCs, or any number if 0. Unless `until` is kRecovered, the
+  // storages must be in a snapshot.
   Status open(std::uint32_t socs = 0, OpenUntil until = OpenUntil::kRecovered) {
     Options options = small_options("/failing");
     options.log_segment_bytes = 1u << 20;
@@ -66,7 +67,8 @@ class Life {
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;
-    // It decides where ranges of snapshots meet, and so which files a full device can do without.
+    // The size decides where ranges of snapshots meet, and so which files a full device can do
+    // without.
     options.glean.memory_bytes = 32u << 20;
     if (touch_bytes_.has_value()) {
       options.glean.touch_bytes = *touch_bytes_;
@@ -84,35 +86,36 @@ class Life {
 
   static constexpr int kTries = 100;
 
-  // Commits a random transaction; `change` is what it did.
+  // Commits a random transaction, whose changes go to `change`.
   Status step(std::uint64_t number, ModelTxn* change, Ticket* ticket) {
     const base::Random random = random_;
     for (int i = 1;; ++i) {
       random_ = random;
-      // A row that is applied makes who missed its neighbour conflict.
+      // A row that is applied is a conflict for a transaction that missed its neighbour.
       Status done = try_step(number, change, ticket);
       if (done.code() != ErrorCode::kConflict || i == kTries) return done;
     }
   }
-  // The whole content; fails the test on any error.
+  // Returns the whole content; fails the test on any error.
   Model read() {
     for (int i = 1;; ++i) {
-      // A scan that waits for the gleaner meets what that installs meanwhile.
+      // A scan that waits for the gleaner conflicts with pages that are installed meanwhile.
       Result<Model> found = read_as(Isolation::kSerializable);
       if (found.code() != ErrorCode::kConflict || i == kTries) return must(std::move(found));
     }
   }
   Result<Model> read_as(Isolation isolation);
 
-  // The next snapshot, installed. A failure is one of the device: the next step meets it, too.
+  // Makes and installs the next snapshot. A failure is one of the device, which the next step gets,
+  // too.
   Status glean() { return engine_->gleaning()->glean({}).status(); }
   Status close() { return engine_->close(); }
-  // How long a close() to come may take for a last snapshot; before open().
+  // Sets how long the next close() may take for a last snapshot. Call it before open().
   void set_close_us(std::uint64_t close_us) { close_us_ = close_us; }
-  // Of each SOC; before open().
+  // Sets the loggers of each SOC. Call it before open().
   void set_loggers(std::uint32_t loggers_per_soc) { loggers_per_soc_ = loggers_per_soc; }
-  // From how many bytes on rows are applied on first touch: by default any in half of the lives;
-  // before open().
+  // Sets the bytes of log from which on rows are applied on first touch; by default any in half of
+  // the lives. Call it before open().
   void set_touch_bytes(std::uint64_t touch_bytes) { touch_bytes_ = touch_bytes; }
 
   void run_for(std::uint64_t microseconds) { runtime_.run_for(microseconds); }
@@ -226,7 +229,7 @@ inline Result<Model> Life::read_as(Isolation isolation) {
   return model;
 }
 
-// What differs, for a person; empty if nothing does.
+// Describes the differences; empty if there are none.
 inline std::string difference(const Model& found, const Model& expected) {
   std::string text;
   const auto maps = [&text](const char* name, const auto& have, const auto& want) {
@@ -254,7 +257,7 @@ inline std::string difference(const Model& found, const Model& expected) {
   return text;
 }
 
-// The model after the transactions whose end the log shows.
+// Returns the model after the transactions of `txns`.
 inline Model model_of(const std::vector<ModelTxn>& txns) {
   Model model;
   for (const ModelTxn& txn : txns) model.apply(txn);

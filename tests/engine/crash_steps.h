@@ -1,6 +1,6 @@
 #pragma once
 // Steps that tests of power failures share: transactions that become durable, transactions until
-// the power fails, and what has to be there afterwards.
+// the power fails, and the check of the database afterwards.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace foedus::testing {
 
-// Makes so many transactions, and waits until they are durable.
+// Commits `transactions` transactions and waits until they are durable.
 inline void write(Life* life, std::vector<ModelTxn>* txns, int transactions) {
   Ticket ticket;
   for (int i = 0; i < transactions; ++i) {
@@ -23,15 +23,15 @@ inline void write(Life* life, std::vector<ModelTxn>* txns, int transactions) {
   if (transactions > 0) must(ticket.wait_durable());
 }
 
-// How the n-th crash leaves what was not synced.
+// Returns how the n-th crash treats unsynced sectors.
 inline std::uint64_t how_to_crash(std::uint64_t n) {
   return n % 3 == 0 ? FailingDevice::kDropAll : n % 3 == 1 ? FailingDevice::kKeepAll : n;
 }
 
 // Opens the database, which is as after `txns`, and changes it at random until the power of `disk`
-// fails, 60 times at most; one of `steps_per_glean` of them is followed by a glean (0: none).
-// Returns how many of `txns` are known to be durable. `disk`: a device, or several at once; `arm`
-// lets its power fail some time after the database is open.
+// fails, 60 times at most. A glean follows one of `steps_per_glean` changes (0: none). Returns how
+// many of `txns` are known to be durable. `disk` is a device, or several at once; `arm` lets its
+// power fail some time after the database is open.
 template <typename Disk>
 std::size_t change_until_power_fails(Life* life, const Disk& disk, std::uint64_t steps_per_glean,
                                      base::Random* random, std::vector<ModelTxn>* txns,
@@ -56,8 +56,8 @@ std::size_t change_until_power_fails(Life* life, const Disk& disk, std::uint64_t
   return durable;
 }
 
-// After a crash the database opens as it was after the first of `txns`, `durable` of them or more;
-// the others are forgotten.
+// Checks that after a crash the database opens as after the first of `txns`, `durable` of them or
+// more. Removes the others from `txns`.
 inline void expect_prefix(Life* life, std::vector<ModelTxn>* txns, std::size_t durable) {
   const Status opened = life->open();
   ASSERT_TRUE(opened.is_ok()) << opened.message();

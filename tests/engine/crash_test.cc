@@ -1,8 +1,8 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// Power failures at every kind of moment, over a simulated device and one thread: the database must
-// come back as it was after some transaction that is no older than the last one reported durable,
-// again and again on one directory. A seed repeats a run exactly; FOEDUS_TEST_SEED gives one.
+// Power failures at every kind of moment, over a simulated device and one thread, many on one
+// directory. The database must come back as after some transaction that is no older than the last
+// one reported durable. A seed repeats a run exactly; FOEDUS_TEST_SEED gives one.
 #include <cstdlib>
 
 #include "tests/engine/crash_steps.h"

@@ -81,7 +81,7 @@ TEST(DatabaseTest, options_out_of_range_are_named) {
   refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
   refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
   refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
-  // More than ids of pages can name.
+  // The memory has more pages than page ids can name.
   refused([](Options& o) { o.memory_bytes = page::PagePool::kBytesMax + 1; }, "memory_bytes");
   refused([](Options& o) { o.glean.memory_bytes = ~std::uint64_t{0}; }, "glean.memory_bytes");
 }
@@ -133,7 +133,7 @@ TEST(DatabaseTest, keys_and_payloads_over_their_limits_are_refused) {
   }
 }
 
-// Also where the size of a payload is looked at first.
+// Calls that check the size of a payload first refuse the handle, too.
 TEST(DatabaseTest, handles_of_no_storage_are_refused) {
   TestDatabase db;
   must(db->transact([](Txn& txn) -> Status {
@@ -261,7 +261,7 @@ TEST(DatabaseTest, synchronous_commit_is_durable_when_it_returns) {
   EXPECT_LE(ticket.epoch(), db->durable_epoch());
 }
 
-// What a read-only transaction saw may be shown only once its ticket says so.
+// The results of a read-only transaction are durable only once its ticket says so.
 TEST(DatabaseTest, ticket_of_a_read_covers_what_it_saw) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -329,8 +329,8 @@ void expect_corrupt(const Options& options, const std::string& what) {
   EXPECT_NE(opened.status().message().find(what), std::string::npos) << opened.status().message();
 }
 
-// Goal: data that is there is not passed over. Method: a directory is opened without logging, and
-// without its log, and without its snapshots; each time it is refused, and stays as it is.
+// Goal: open() ignores no existing data. Method: a directory is opened without logging, without its
+// log, and without its snapshots; each time it is refused and stays as it is.
 TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
   TestDirectory directory;
   const TestDirectory other;
@@ -364,7 +364,7 @@ TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
   EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get(tree, "key"); })), "row");
 }
 
-// Who closes gives up the directory then and there, not when the object goes.
+// close() releases the directory; the destructor is not needed.
 TEST(DatabaseTest, a_directory_can_be_opened_once_it_is_closed) {
   TestDirectory directory;
   Database first = must(Database::open(small_options(directory.path())));
@@ -388,7 +388,7 @@ TEST(DatabaseTest, threads_come_and_go_around_close) {
   {
     TestDatabase db;
     const Masstree tree = must(db->open_masstree("tree"));
-    for (int i = 0; i < 100; ++i) {  // more than sessions_max: each gives its session back
+    for (int i = 0; i < 100; ++i) {  // more than sessions_max: each returns its session
       std::thread([&] {
         must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }));
       }).join();
@@ -405,14 +405,14 @@ TEST(DatabaseTest, threads_come_and_go_around_close) {
   late.join();  // ends after the database is gone
 }
 
-// What was moved from is no database: its calls say so, and harm nothing.
+// A database that was moved from is closed: its calls say so, and do no harm.
 TEST(DatabaseTest, a_database_that_was_moved_from_is_closed) {
   TestDirectory directory;
   Database from = must(Database::open(small_options(directory.path())));
   const Masstree tree = must(from.open_masstree("tree"));
   Session early = must(from.new_session());
   Database to = std::move(from);
-  Session session = std::move(early);  // which goes before the database
+  Session session = std::move(early);  // destroyed before the database
   const auto nothing = [](Txn&) { return Status(); };
   EXPECT_EQ(from.transact(nothing).code(), ErrorCode::kClosed);
   EXPECT_EQ(from.snapshot(nothing).code(), ErrorCode::kClosed);
@@ -452,7 +452,7 @@ TEST(DatabaseTest, several_databases_in_one_process_are_apart) {
   EXPECT_EQ(must(two->transact([&](Txn& txn) { return txn.get(second, "k"); })), "two");
 }
 
-// However much is asked for, what there may be is backed.
+// reserve_memory() backs all memory up to the bound, even if the caller asks for more.
 TEST(DatabaseTest, memory_is_reserved_up_to_its_bound) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
@@ -462,7 +462,7 @@ TEST(DatabaseTest, memory_is_reserved_up_to_its_bound) {
   EXPECT_EQ(db->reserve_memory(~std::uint64_t{0}), all);
 }
 
-// memory_bytes is a bound: where nothing can be dropped, writers get an error, and reads go on.
+// memory_bytes is a bound: if no page can be dropped, writers get an error, and reads go on.
 TEST(DatabaseTest, spent_memory_is_an_error_for_writers_only) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;

@@ -1,7 +1,7 @@
 // ctest-timeout: 300
-// A database with default options lives within what the system grants: in a cgroup of 256 MiB it is
-// not killed while rows of many times as much are written, and under a limit of addresses it opens
-// and works. Method: children, for which such limits are set. FOEDUS_ROWS_MB: how many MB of rows.
+// A database with default options stays within the limits of the system. In a cgroup of 256 MiB it
+// is not killed while many times as many bytes of rows are written, and under a limit of addresses
+// it opens and works. Method: child processes with such limits. FOEDUS_ROWS_MB sets the MB of rows.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -67,7 +67,7 @@ bool write_text(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-// A cgroup of this test alone, with a limit of memory; of version 1 or 2, whichever has the memory.
+// A cgroup of this test alone, with a limit of memory; of version 1 or 2, as the system has it.
 class Cgroup {
  public:
   explicit Cgroup(std::uint64_t bytes) {
@@ -129,7 +129,7 @@ Status write_rows(Database& db, const std::string& name, std::uint64_t bytes) {
   return {};
 }
 
-// What went wrong, if anything did. `threads`: one writes here if it is 1.
+// Returns a complaint, or an empty string. If `threads` is 1 the calling thread writes.
 std::string live_with_defaults(const std::string& dir, std::uint64_t bytes, unsigned threads,
                                std::uint64_t expected_max) {
   Options options;
@@ -178,7 +178,7 @@ TEST(DefaultMemoryTest, rows_of_many_times_the_memory_fit_into_a_small_cgroup) {
               cgroup.peak().c_str());
 }
 
-// From 1 GiB of addresses on there is room for four threads; less is for one.
+// From 1 GiB of addresses on there is memory for four threads, and below for one.
 TEST(DefaultMemoryTest, a_limit_of_addresses_leaves_room_for_threads_and_gleans) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs more addresses than the limits";
   for (const std::uint64_t mib : {4096u, 2048u, 1024u, 512u, 256u}) {

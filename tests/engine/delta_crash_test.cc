@@ -37,7 +37,7 @@ constexpr std::uint32_t kSessions = 2;
 constexpr int kTries = 100;
 
 using Rows = std::map<std::string, std::string>;
-// What one transaction did; no row: it was erased.
+// The changes of one transaction; no row means that the key was erased.
 using ModelTxn = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
 std::string fixed_key(std::uint64_t i) { return std::string(key(i * 100)); }
@@ -92,7 +92,7 @@ class DeltaLife {
     return {};
   }
 
-  // Rows that are never changed, and the first snapshot.
+  // Makes rows that are never changed, and the first snapshot.
   void load() {
     for (std::uint64_t i = 0; i < kFixedRows; i += 100) {
       Txn txn = must(engine::begin_txn(sessions_[0], {}));
@@ -105,12 +105,12 @@ class DeltaLife {
     must(glean());
   }
   Status glean() { return engine_->gleaning()->glean({}).status(); }
-  // Gleans so that the tree has a delta, and waits until puts use it.
+  // Gleans until the tree has a delta that puts use.
   Status open_delta() {
-    // order: relaxed, a statistic, as if so many puts had met snapshot pages.
+    // order: relaxed, a statistic, as if this many puts had met snapshot pages.
     control_->cold_puts.store_relaxed(100'000);
     FOEDUS_CHECK(glean());
-    // Rows of the log's tail may not be applied yet, and then the glean is that of recovery.
+    // Rows of the log's tail may be unapplied, and then the glean is that of recovery.
     for (int i = 0; i < kTries && !control_->delta_takes_puts(); ++i) {
       control_->cold_puts.store_relaxed(100'000);  // order: as above
       if (!control_->has_delta()) FOEDUS_CHECK(glean());
@@ -120,7 +120,7 @@ class DeltaLife {
   }
   bool has_delta() const { return control_->delta_takes_puts(); }
 
-  // A transaction of some changes to random keys, by one of the sessions.
+  // Runs a transaction of some changes to random keys, by one of the sessions.
   Status step(std::uint64_t number, base::Random* random, ModelTxn* model, Ticket* ticket) {
     const base::Random start = *random;
     for (int i = 1;; ++i) {
@@ -129,19 +129,19 @@ class DeltaLife {
       if (done.code() != ErrorCode::kConflict || i == kTries) return done;
     }
   }
-  // A transaction that changes a part of each row of the model and increments it.
+  // Runs a transaction that changes a part of each row of the model and increments it.
   Status change_parts(std::uint64_t number, const Rows& rows, ModelTxn* model, Ticket* ticket) {
     for (int i = 1;; ++i) {
       const Status done = try_change_parts(number, rows, model, ticket);
       if (done.code() != ErrorCode::kConflict || i == kTries) return done;
     }
   }
-  // Volatile pages of the main tree.
+  // Returns the number of volatile pages of the main tree.
   std::uint64_t main_pages() const {
     return control_->volatile_pages.load_relaxed();  // order: relaxed, a statistic
   }
-  // All rows but those that never change, which are looked at here, and how many transactions
-  // there were. By a scan; each row is also read by its key.
+  // Returns the changing rows and the number of transactions, by a scan; each row is also read by
+  // its key. Checks the rows that never change.
   Result<std::pair<Rows, std::uint64_t>> read() {
     for (int i = 1;; ++i) {
       auto found = try_read();
@@ -194,7 +194,7 @@ class DeltaLife {
     model->clear();
     FOEDUS_TRY(Txn txn, engine::begin_txn(sessions_[random->below(kSessions)], {}));
     const std::uint64_t changes = 1 + random->below(4);
-    // Most of them are of a few keys, so that one epoch has many changes to one key.
+    // Most changes are to a few keys, so that an epoch has many changes to one key.
     const std::uint64_t near = random->below(3) == 0 ? kChangingKeys : 10;
     for (std::uint64_t i = 0; i < changes; ++i) {
       const std::string name = changing_key(random->below(near));
@@ -258,7 +258,8 @@ class DeltaLife {
 
 class DeltaCrashTest : public ::testing::Test {
  protected:
-  // After a crash: all rows are those of the first transactions, at least of those acknowledged.
+  // Checks after a crash that all rows are those of the first transactions, including all
+  // acknowledged ones.
   void expect_prefix(FailingDevice* device, std::size_t acknowledged) {
     DeltaLife life(device, 9);
     const Status opened = life.open();
@@ -323,8 +324,8 @@ class DeltaCrashTest : public ::testing::Test {
   std::vector<ModelTxn> txns_;
 };
 
-// Goal: rows of both trees survive power failures at any moment. Method: seeds; of each, several
-// lives on one device, with a delta from the first glean on, that end at a random call.
+// Goal: rows of both trees survive power failures at any moment. Method: for each seed several
+// lives on one device, with a delta from the first glean on, each of which ends at a random call.
 TEST_F(DeltaCrashTest, rows_of_both_trees_survive_power_failures) {
   const char* const given = std::getenv("FOEDUS_TEST_SEED");
   const std::uint64_t first = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
@@ -358,9 +359,9 @@ TEST_F(DeltaCrashTest, rows_of_both_trees_survive_power_failures) {
   EXPECT_GT(lives_with_delta, 0);
 }
 
-// Goal: a glean of rows of both trees, from any call of which on power is lost, loses nothing, and
-// what comes back can be gleaned. Method: each call in turn; the transactions before it are
-// durable, and of a few epochs.
+// Goal: a power failure at any call of a glean of both trees loses no row, and the recovered rows
+// can be gleaned. Method: each call in turn; the transactions before it are durable, and of a few
+// epochs.
 TEST_F(DeltaCrashTest, a_power_failure_at_any_call_of_a_glean_loses_no_row_of_either_tree) {
   FailingDevice prepared;
   prepare(&prepared);
@@ -396,9 +397,9 @@ TEST_F(DeltaCrashTest, a_power_failure_at_any_call_of_a_glean_loses_no_row_of_ei
   EXPECT_GT(points, 10u);
 }
 
-// Goal: parts of cold rows that were changed are there after a power failure, whether a snapshot
-// has them or the log alone. Method: rows without chains come to snapshot pages. Then each of them
-// is changed in part, in the delta, by several transactions, of which a glean covers some.
+// Goal: changed parts of cold rows survive a power failure, whether a snapshot has them or the log
+// alone. Method: rows without chains go to snapshot pages. Then several transactions, of which a
+// glean covers some, change a part of each row in the delta.
 TEST_F(DeltaCrashTest, changed_parts_of_cold_rows_survive_a_power_failure) {
   for (const int gleaned_after : {-1, 0, 2}) {
     SCOPED_TRACE(gleaned_after);

@@ -1,6 +1,6 @@
 #pragma once
 // A database with little memory and one tree, into which rows are put in random order until the
-// tree has a delta (foedus-core/storage/masstree/operations/delta.h), and what its rows have to be.
+// tree has a delta (foedus-core/storage/masstree/operations/delta.h), and a model of its rows.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 
 namespace foedus::testing {
 
-// The least memory that a database opens with, of which few pages may be volatile.
+// Returns options with the least memory of a database, of which few pages may be volatile.
 inline Options delta_options() {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
@@ -46,13 +46,13 @@ class DeltaRows {
     open_tree();
   }
 
-  // Keys of neighbouring numbers lie far from one another. Some have layers.
+  // Returns the key of a row. Keys of neighbouring numbers lie far apart, and some have layers.
   static std::string name_of(std::uint64_t number) {
     std::string name(key(number * 0x9e3779b97f4a7c15u));
     if (number % 50 == 0) name += "a long end";
     return name;
   }
-  // Depends on key and version, so that no row can be taken for another one.
+  // Returns a row that depends on key and version, so that no row equals another one.
   static std::string row_of(std::uint64_t number, std::uint64_t version,
                             std::size_t bytes = kRowBytes) {
     std::string row(bytes, static_cast<char>('a' + (number + version) % 26));
@@ -73,16 +73,16 @@ class DeltaRows {
       for (std::uint64_t i = begin; i < last; ++i) rows_[name_of(i)] = row_of(i, version);
     }
   }
-  // Whether operations look into a delta.
+  // Returns whether operations search a delta.
   bool is_looked_into() { return control()->has_delta(); }
-  // Whether the tree has a delta that takes puts.
+  // Returns whether the tree has a delta that takes puts.
   bool has_delta() { return control()->delta_takes_puts(); }
   std::uint64_t delta_pages() {
     if (!control()->has_delta()) return 0;
     return control()->delta->volatile_pages.load_relaxed();  // order: relaxed, a statistic
   }
-  // Waits until volatile pages take a tenth of the memory at most, which gleans see to themselves
-  // while there is log behind.
+  // Waits until volatile pages take a tenth of the memory at most. Gleans bring that about while
+  // there is log that no snapshot covers.
   void wait_for_room() {
     const auto is_much = [&] {
       const Stats stats = db_->stats();
@@ -91,7 +91,8 @@ class DeltaRows {
     };
     while (is_much()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  // Puts rows from `first` on, some at a time, until a delta takes puts. Returns where it ended.
+  // Puts rows from `first` on, some at a time, until a delta takes puts. Returns the number after
+  // the last row.
   std::uint64_t put_until_delta(std::uint64_t first, std::uint64_t most) {
     std::uint64_t next = first;
     for (; next < first + most && !has_delta(); next += 1'000) put(next, next + 1'000, 1);
@@ -153,7 +154,7 @@ class DeltaRows {
     }
   }
   // Scans 20,000 rows in each transaction: a transaction remembers every row that it reads, and 64
-  // MiB have no room to remember all rows of these tests.
+  // MiB cannot hold the read set of all rows.
   void check_scan(bool reverse) {
     constexpr std::size_t kMany = 20'000;
     std::string from;

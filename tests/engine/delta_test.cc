@@ -1,7 +1,6 @@
 // ctest-timeout: 600
-// A database into which more rows are put in random order than memory holds: they go to the tree's
-// delta (foedus-core/storage/masstree/operations/delta.h), and all of them are there, by every
-// call.
+// A database into which more rows are put in random order than memory holds. They go to the tree's
+// delta (foedus-core/storage/masstree/operations/delta.h), and every call finds all of them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,12 +22,12 @@ using testing::DeltaRows;
 using testing::must;
 
 constexpr std::uint64_t kMostRows = 400'000;  // before there is a delta
-constexpr std::uint64_t kBehind = 20'000;     // rows that are put when there is one
+constexpr std::uint64_t kBehind = 20'000;     // rows that are put afterwards
 
 // Goal: rows that are put at random beyond memory are right, and cost far less than a page each.
-// Method: of the pages that snapshots wrote from the delta's first put on, there are fewer than
-// two thirds as many as rows; without a delta each row makes a page volatile, and so each is
-// written. A glean writes some 5,700 of them, and how many begin in time depends on the machine.
+// Method: from the delta's first put on, snapshots write fewer than two thirds of a page for each
+// row. Without a delta each row makes a page volatile, and so each page is written. A glean writes
+// some 5,700 pages, and the number of gleans depends on the machine.
 TEST(DeltaTest, rows_put_at_random_beyond_memory_are_there_and_cost_few_pages) {
   DeltaRows life;
   const std::uint64_t begin = life.put_until_delta(0, kMostRows);
@@ -49,9 +48,9 @@ TEST(DeltaTest, rows_put_at_random_beyond_memory_are_there_and_cost_few_pages) {
 }
 
 // Goal: rows of both trees can be changed in every way. Method: some rows of each thousand are
-// updated, in part or as a whole, incremented, erased, put again, inserted or made large, some of
-// them right after a put, in one transaction and in several; the same before and after gleans, and
-// after the database was opened again.
+// updated, in part or as a whole, incremented, erased, put again, inserted or made large. Some are
+// changed right after a put, in one transaction and in several; before and after gleans, and after
+// the database was opened again.
 class DeltaChanges {
  public:
   explicit DeltaChanges(std::uint64_t seed) : random_(seed) {}
@@ -125,7 +124,7 @@ class DeltaChanges {
     (*changed)[name] = row;
     return status;
   }
-  // An answer that says whether the row was there is no failure.
+  // A status that tells whether the row was there is no failure.
   static Status expected(const Status& status, bool is_ok) {
     const bool is_answer = status.is_ok() || status.code() == ErrorCode::kNotFound ||
                            status.code() == ErrorCode::kAlreadyExists;
@@ -168,12 +167,12 @@ TEST(DeltaTest, rows_of_both_trees_can_be_changed_in_every_way) {
   life.check();
 }
 
-// Goal: a transaction that is open for long delays the delta's first put (M47), and what it has
-// read stays true or makes it conflict. Method: one after the other begins, reads, and stays open
-// while some rows are put, before there is a delta, while one is made, and when it takes puts. What
-// every second one has read is put again meanwhile.
+// Goal: a transaction that is open for long delays the delta's first put (M47), and its reads hold
+// or make it conflict. Method: transactions begin, read, and stay open while some rows are put:
+// before there is a delta, while one is made, and when it takes puts. The rows that every second
+// one has read are put again meanwhile.
 TEST(DeltaTest, transactions_that_are_open_for_long_see_one_state_or_conflict) {
-  constexpr std::uint64_t kRowsBeside = 200;  // meanwhile no page can be used again
+  constexpr std::uint64_t kRowsBeside = 200;  // meanwhile no page can be reused
   constexpr std::uint64_t kRowsBetween = 1'800;
   DeltaRows life;
   life.put(0, 20'000, 1);
@@ -208,20 +207,19 @@ TEST(DeltaTest, transactions_that_are_open_for_long_see_one_state_or_conflict) {
   life.check();
 }
 
-// Goal: a delta that nothing was put into for some time costs nothing any more, and comes back when
-// it is needed.
+// Goal: a delta that got no put for some time ends, and a new one is made when it is needed.
 TEST(DeltaTest, a_delta_that_is_empty_for_long_is_not_looked_into_any_more) {
   DeltaRows life;
   std::uint64_t next = life.put_until_delta(0, kMostRows);
   life.put(next, next + kBehind, 2);
   next += kBehind;
   while (life.is_looked_into()) {
-    must(life.db()->glean());  // which is nothing without news
+    must(life.db()->glean());  // makes no snapshot without new log
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   life.check();
   next = life.put_until_delta(next, kMostRows);
-  // A glean that ends just now has emptied it.
+  // A glean that has just ended may have emptied the delta.
   const std::uint64_t end = next + kBehind;
   for (; next < end && life.delta_pages() <= 1; next += 100) life.put(next, next + 100, 3);
   EXPECT_GT(life.delta_pages(), 1u);
@@ -230,8 +228,8 @@ TEST(DeltaTest, a_delta_that_is_empty_for_long_is_not_looked_into_any_more) {
   life.check();
 }
 
-// Goal: a row that comes to the delta when it is about to end is not lost. Method: it is put
-// before, and committed when no others can be.
+// Goal: a row that comes to the delta when that is about to end is not lost. Method: the row is put
+// before the end, and committed when the delta takes no others.
 TEST(DeltaTest, a_delta_that_has_a_row_in_the_end_does_not_end) {
   DeltaRows life;
   const std::uint64_t next = life.put_until_delta(0, kMostRows);

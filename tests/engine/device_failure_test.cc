@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// A device that fails under an open database: commits stop with its error, reads go on, nothing
-// that was acknowledged is lost; a full device is waited out.
+// A device that fails under an open database: commits stop with its error, reads go on, no
+// acknowledged commit is lost; a full device is waited out.
 #include <errno.h>
 
 #include "foedus-core/base/sync_point.h"
@@ -90,7 +90,7 @@ TEST(DeviceFailureTest, a_full_device_is_no_crash) {
   must(db.engine->close());
 }
 
-// The glean that is made for who waits may go well.
+// The glean that is made for the waiter may succeed.
 TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_failed_before) {
   FailingDevice device;
   Small db(&device);
@@ -105,8 +105,8 @@ TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_fai
   must(db.engine->close());
 }
 
-// Goal: gleans that fail do not follow each other at once, with a line in the log each. Method: a
-// segment that they need is gone; ten seconds pass.
+// Goal: a failed glean is not tried again at once, and does not fill the operator's log. Method: a
+// segment that gleans need is gone; ten seconds pass.
 TEST(DeviceFailureTest, a_glean_that_failed_is_tried_again_after_two_seconds) {
   FailingDevice device;
   ManualRuntime runtime;
@@ -133,7 +133,7 @@ TEST(DeviceFailureTest, a_glean_that_failed_is_tried_again_after_two_seconds) {
   EXPECT_LE(lines, 7u);
 }
 
-// Lets the first glean be made, a second after it was asked for, and asks for one that fails.
+// Lets the first glean succeed, a second after its request, and requests one that fails.
 class LateGlean final : public base::Task {
  public:
   LateGlean(Small* db, FailingDevice* device)
@@ -160,8 +160,8 @@ class LateGlean final : public base::Task {
   ErrorCode code_ = ErrorCode::kOk;
 };
 
-// Goal: each hears of his own glean. Method: one whose glean was made does not get to look at the
-// answer before the next one has failed.
+// Goal: each caller gets the result of its own glean. Method: a caller whose glean succeeded reads
+// the result only after the next one has failed.
 TEST(DeviceFailureTest, a_glean_that_fails_is_not_told_to_whom_the_one_before_was_made) {
   FailingDevice device;
   Small db(&device);
@@ -175,7 +175,7 @@ TEST(DeviceFailureTest, a_glean_that_fails_is_not_told_to_whom_the_one_before_wa
   must(db.engine->close());
 }
 
-// Goal: a create that was told of a full device leaves no second one behind: its record is in the
+// Goal: a create that failed on a full device does not make a second storage: its record is in the
 // ring and reaches the device later.
 TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one) {
   FailingDevice device;
@@ -201,9 +201,9 @@ TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one)
   must(db.engine->catalog().open(meta));
 }
 
-// Goal: a drop that was told of a full device is finished by the next one, its name can be given
-// again, and the log that holds both is one that can be opened. Method: the device is full before
-// the drop's record is in the ring, or when it is to be written.
+// Goal: a drop that failed on a full device is finished by the next one, its name can be used
+// again, and the log that holds both can be opened. Method: the device is full before the drop's
+// record is in the ring, or when it is to be written.
 TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
   for (const bool ring_is_full : {false, true}) {
     SCOPED_TRACE(ring_is_full);
@@ -237,8 +237,8 @@ TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
   }
 }
 
-// Goal: who opens a name whose drop was told of a full device gets a storage that can be used, and
-// not the one that is gone for all but its name.
+// Goal: open() of a name whose drop failed on a full device returns a new storage, not the one that
+// is dropped except for its name.
 TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_open_of_its_name) {
   FailingDevice device;
   storage_meta::StorageMeta meta;
@@ -284,9 +284,9 @@ TEST(DeviceFailureTest, a_drop_that_the_log_does_not_take_drops_nothing) {
 }
 
 // Goal: once a drop is in the log, no snapshot has the storage again, however often the call is
-// repeated. Method: the drop is told of a full device, reaches it later, and is covered by a
-// snapshot; the next one is given its epoch before the call is repeated, and looks for its storages
-// behind that. Power fails before anything of the second call is on the device.
+// repeated. Method: the drop fails on a full device, reaches it later, and is covered by a
+// snapshot. The next snapshot gets its epoch before the call is repeated, and lists its storages
+// after that. Power fails before a write of the second call is on the device.
 TEST(DeviceFailureTest, a_drop_that_is_repeated_takes_effect_no_later) {
   FailingDevice device;
   std::unique_ptr<FailingDevice> left;

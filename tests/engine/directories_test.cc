@@ -1,4 +1,5 @@
-// Options::dirs: where files go, in which directories a database opens again, and what is refused.
+// Options::dirs: the directories of files, the directories with which a database opens again, and
+// those that are refused.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -33,7 +34,7 @@ class DirectoriesTest : public ::testing::Test {
     return options;
   }
 
-  // One life: what was committed before is there, and `rows` more rows are.
+  // Opens the database, checks that the rows of earlier lives are there, and writes `rows` more.
   void live(Options options, int rows, bool gleans = false) {
     Result<Database> opened = Database::open(std::move(options));
     ASSERT_TRUE(opened.is_ok()) << opened.status().message();
@@ -73,7 +74,7 @@ class DirectoriesTest : public ::testing::Test {
     }
     return found;
   }
-  // Every file of every directory with its bytes, lock files aside.
+  // Returns every file of every directory with its bytes, lock files aside.
   std::map<std::string, std::string> everything() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root_.path())) {
@@ -122,7 +123,7 @@ TEST_F(DirectoriesTest, opens_with_others_in_any_order_and_number) {
   live(options({"b", "a"}), 20, true);
   live(options({"b", "c", "a"}, 3), 20, true);
   live(options({"a", "b", "c"}, 1), 20, true);
-  // Rows of all of these are found, and a reader of the closed database finds them, too.
+  // The rows of all lives are found, also by a reader of the closed database.
   gleaner::DirectoryGleanOptions glean;
   for (const char* const name : {"c", "a", "b"}) glean.dirs.push_back(at(name));
   glean.socs = 2;
@@ -142,7 +143,7 @@ TEST_F(DirectoriesTest, a_directory_without_needed_files_may_be_left_out_and_is_
   live(of_one({"a"}), 10, true);
   live(of_one({"a", "b"}), 10, true);
   std::ofstream(at("b") + "/log-7-00000001") << "stale";
-  live(of_one({"a", "b"}), 10, true);  // a leftover
+  live(of_one({"a", "b"}), 10, true);  // leaves an orphaned file
   EXPECT_TRUE(files("b", "log-7").empty());
   live(of_one({"a"}), 10, true);
   std::ofstream(at("b") + "/log-7-00000001") << "stale";
@@ -214,7 +215,7 @@ TEST_F(DirectoriesTest, each_soc_has_its_loggers_and_their_files_in_its_director
     EXPECT_EQ(files(name, "log-").size(),
               files(name, loggers.first).size() + files(name, loggers.second).size());
   }
-  // In other directories, with fewer and with more of them, after closes that leave the log.
+  // Lives in other directories, with fewer and with more of them, after closes that leave the log.
   live(with_loggers(options({"b", "a"}), 1), 20);
   live(with_loggers(options({"b", "a"}, 3), 3), 20, true);
   live(with_loggers(options({"a", "b"}, 1), 5), 20);

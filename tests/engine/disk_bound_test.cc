@@ -1,5 +1,5 @@
-// E37: the files of snapshots take no more than three pages for each live one and 4 MiB, while a
-// glean is at work, too. Older snapshots are kept as long as that allows it, and go while the
+// E37: the files of snapshots take no more than three pages for each live one and 4 MiB, also
+// during a glean. Older snapshots are kept as long as the bound allows, and are removed while the
 // database is open.
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ class DiskBoundTest : public ::testing::Test {
     }
     return bytes;
   }
-  // By number.
+  // Returns the file with the highest number.
   std::string newest_file() const {
     std::string newest;
     for (const auto& file : std::filesystem::directory_iterator(directory_)) {
@@ -66,7 +66,7 @@ class DiskBoundTest : public ::testing::Test {
     }
     return newest;
   }
-  // Makes a snapshot; `most_` is the most that files have taken at any stage of it beyond 4 MiB, in
+  // Makes a snapshot; `most_` becomes the most that files take beyond 4 MiB at any stage of it, in
   // percent of live pages.
   void glean() {
     std::uint64_t most = 0;
@@ -106,8 +106,8 @@ TEST_F(DiskBoundTest, snapshots_that_share_most_pages_are_all_kept) {
   EXPECT_EQ(db_.snapshots().size(), 8u);
 }
 
-// E50. Goal: no page is written while files that were removed still have their room. Method: the
-// task that closes them is held up for longer than a glean takes to sort, and looks for a new file.
+// E50. Goal: no page is written while removed files still take space. Method: the task that closes
+// them is held for longer than a glean takes to sort, and checks that there is no new file.
 TEST_F(DiskBoundTest, the_next_glean_writes_when_the_room_is_given_back) {
   testing::AtSyncPoint at(
       "file_closer:close",
@@ -127,8 +127,9 @@ TEST_F(DiskBoundTest, the_next_glean_writes_when_the_room_is_given_back) {
   EXPECT_GT(at.runs(), 3u);
 }
 
-// Goal: what a transaction reads stays, whatever it takes, and goes when that is over, without
-// another glean. Method: one reads the first of many snapshots that share nothing.
+// Goal: files that a transaction reads stay, even beyond the bound, and are removed after its end
+// without another glean. Method: a transaction reads the first of many snapshots that share
+// nothing.
 TEST_F(DiskBoundTest, a_snapshot_that_is_read_stays_until_it_is_not) {
   change(0, kRows);
   glean();
@@ -146,7 +147,7 @@ TEST_F(DiskBoundTest, a_snapshot_that_is_read_stays_until_it_is_not) {
   while (snapshot_bytes() >= before) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-// Goal: the bound holds where sessions are at pages that are just being installed, so that older
+// Goal: the bound holds while sessions use pages that are just being installed, so that older
 // snapshots stay needed. Method: two threads change rows all over while twenty snapshots are made.
 TEST_F(DiskBoundTest, writers_do_not_keep_older_snapshots) {
   change(0, kRows);

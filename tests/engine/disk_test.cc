@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// Snapshot files of a database that is written to all the time: those of old snapshots go, whatever
-// is hot.
+// Snapshot files of a database that is written to all the time: files of old snapshots are removed,
+// whichever pages are hot.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-// Rows say their number and version, again and again.
+// Rows consist of their number and version, repeated.
 class DiskTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kRows = 12'000;
@@ -48,14 +48,14 @@ class DiskTest : public ::testing::Test {
     options.snapshots_kept = 1;
     return options;
   }
-  // Neighbours are apart by nothing, by a few bytes, or in a next layer.
+  // Returns a key; neighbours differ in the last byte, in a few bytes, or in a next layer.
   static std::string name_of(std::uint64_t i) {
     char text[64];
     std::snprintf(text, sizeof(text), i % 5 == 0 ? "%08llu and a longer name" : "%08llu",
                   static_cast<unsigned long long>(i / 2 * 2 + (i % 5 == 0 ? 0 : i % 2)));
     return text + std::to_string(i % 2);
   }
-  // One in 40 is a chain of pages.
+  // Returns a row; one in 40 is a chain of pages.
   static std::string row_of(std::uint64_t i, std::uint64_t version) {
     const std::string word = std::to_string(i) + "." + std::to_string(version) + " ";
     std::string row;
@@ -77,7 +77,8 @@ class DiskTest : public ::testing::Test {
     return txn.erase(hash_, name_of(i));
   }
 
-  // Most changes are in a few places; rows go and come there, and all are read.
+  // Changes rows, most of them in a few places, where they are also erased and inserted, and reads
+  // all.
   void work(std::uint64_t seed) {
     base::Random random(seed);
     for (std::uint64_t version = 1; !stop_.load(); ++version) {
@@ -99,7 +100,8 @@ class DiskTest : public ::testing::Test {
       if (version % kPerGlean == 0) wait_for_next_glean();
     }
   }
-  // Threads that write without a pause would leave the gleaner no processor.
+  // Waits for the next glean: threads that write without a pause would leave the gleaner no
+  // processor.
   void wait_for_next_glean() {
     const int glean = glean_.load();
     while (glean == glean_.load() && !stop_.load()) {
@@ -123,14 +125,14 @@ class DiskTest : public ::testing::Test {
   Masstree tree_;
   Hash hash_;
   std::atomic<bool> stop_ = false;
-  std::atomic<int> glean_ = 0;  // number of the one at work
+  std::atomic<int> glean_ = 0;  // number of the glean at work
   std::atomic<std::uint64_t> transactions_ = 0;
 };
 
-// Goal: the bound on disk use holds while transactions run, and no page that somebody needs goes
-// with its file. Method: two threads write to hot places of both keyed kinds, read
-// all over, and look at what they get; gleans follow one another, and drop what they can, so that
-// hot and cold pages meet everywhere.
+// Goal: the bound on disk use holds while transactions run, and no page that a transaction needs is
+// removed with its file. Method: two threads write to hot places of both keyed kinds, read all
+// over, and check what they read. Gleans follow one another and drop all pages that they can, so
+// that hot and cold pages meet everywhere.
 TEST_F(DiskTest, files_of_old_snapshots_go_while_transactions_run) {
   const std::uint64_t seed = testing::test_seed(1);
   std::vector<std::thread> threads;
@@ -157,7 +159,7 @@ TEST_F(DiskTest, files_of_old_snapshots_go_while_transactions_run) {
               static_cast<unsigned long long>(written_pages * 4096 >> 20),
               static_cast<unsigned long long>(share_max));
   EXPECT_GT(written_pages, 6 * live_pages);
-  // A record or a reader in the way lets files stay for a glean or two.
+  // A record or a reader can make files stay for a glean or two.
   EXPECT_LE(above, kGleans / 10);
   db_.reopen();
   tree_ = must(db_->open_masstree("tree"));

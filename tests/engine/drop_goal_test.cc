@@ -1,4 +1,4 @@
-// How much memory of volatile pages a glean makes free, by whether writers had to wait for it.
+// The memory of volatile pages that a glean frees, which depends on whether writers had to wait.
 #include "foedus-core/engine/drop_goal.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // ctest-labels: crash
 // ctest-timeout: 300
 // Power failures at every call to the device while a database that was opened for its snapshots
-// recovers, and while they are read: the next open finds exactly the durable transactions, and no
-// read finds anything but the state of one snapshot.
+// recovers, and while they are read. The next open finds exactly the durable transactions, and each
+// read finds the state of one snapshot.
 #include <cstddef>
 #include <cstring>
 
@@ -22,7 +22,7 @@ using testing::model_of;
 using testing::ModelTxn;
 using testing::must;
 
-// Two snapshots, and a log behind them.
+// A device with two snapshots and a log after them.
 struct Prepared {
   explicit Prepared(std::uint64_t seed) {
     Life life(&device, seed);
@@ -42,8 +42,7 @@ struct Prepared {
   std::size_t at_snapshot = 0;  // the newest
 };
 
-// Reads at every sync point of recovery, by the thread that recovers: a snapshot transaction in the
-// midst of it.
+// Reads at every sync point of recovery, by the thread that recovers, in a snapshot transaction.
 struct Reader {
   Life* life = nullptr;
   const Model* before = nullptr;
@@ -137,7 +136,7 @@ TEST_F(EarlyOpenCrashTest, a_power_failure_at_any_call_loses_nothing_and_no_read
   EXPECT_GT(points_of_all, 200u);
 }
 
-// The process dies at any call, twice in a row, and only then power fails.
+// The process dies at any call, twice in succession, before power fails.
 TEST_F(EarlyOpenCrashTest, recoveries_that_end_early_one_after_the_other_lose_nothing) {
   const Prepared prepared(4);
   const Model after = model_of(prepared.txns);
@@ -162,8 +161,8 @@ TEST_F(EarlyOpenCrashTest, recoveries_that_end_early_one_after_the_other_lose_no
   }
 }
 
-// An error of the device, not a crash: recovery has failed, snapshots are still read, and the
-// database is closed in order.
+// An error of the device lets recovery fail; snapshots can still be read, and the database can be
+// closed.
 TEST_F(EarlyOpenCrashTest, an_error_of_the_device_ends_recovery_and_leaves_the_snapshots) {
   using testing::Call;
   const Prepared prepared(3);
@@ -202,8 +201,8 @@ TEST_F(EarlyOpenCrashTest, an_error_of_the_device_ends_recovery_and_leaves_the_s
   EXPECT_GT(failures, 15u);
 }
 
-// Nor does one of a call that only looks lose anything. Method: each fails once, from open to the
-// end of recovery; of many, some.
+// An error of a call that changes nothing loses no data. Method: each such call fails once, from
+// open to the end of recovery; of many, a sample.
 TEST_F(EarlyOpenCrashTest, an_error_of_a_call_that_looks_is_told_and_costs_nothing) {
   using testing::Call;
   const Prepared prepared(2);
@@ -235,8 +234,8 @@ TEST_F(EarlyOpenCrashTest, an_error_of_a_call_that_looks_is_told_and_costs_nothi
   }
 }
 
-// A snapshot that is not the newest is no part of the database. The newest is, and nothing takes
-// its place if it is damaged between two looks.
+// A damaged old snapshot is ignored. A damaged newest one is refused: no older one replaces it,
+// even if the damage comes after the open.
 TEST_F(EarlyOpenCrashTest, a_damaged_old_snapshot_is_lost_and_a_damaged_newest_one_is_refused) {
   const Prepared prepared(1);
   const Model after = model_of(prepared.txns);

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// A database that is opened for its snapshots: they are read while recovery is held at a place, and
-// everything else waits for its end, or gets its error.
+// A database that is opened for its snapshots: they are read while recovery is stopped at a place;
+// all other calls wait for its end, or get its error.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -58,7 +58,7 @@ class EarlyOpenTest : public ::testing::Test {
     for (unsigned i = 0; i < kRows; ++i) FOEDUS_CHECK(txn.put(tree, key(i), version));
     return {};
   }
-  // The version of all rows, which must be one.
+  // Returns the version of all rows, which must be the same.
   static Result<unsigned> version_of(Txn& txn, const Masstree& tree) {
     FOEDUS_TRY(const unsigned version, txn.get_as<unsigned>(tree, key(0u)));
     for (unsigned i = 1; i < kRows; ++i) {
@@ -67,7 +67,7 @@ class EarlyOpenTest : public ::testing::Test {
     }
     return version;
   }
-  // A snapshot of version 1, and a log in which all rows get version 2.
+  // Makes a snapshot of version 1, and a log in which all rows get version 2.
   void write() {
     Database db = open_recovered();
     const Masstree tree = must(db.open_masstree("tree"));
@@ -78,7 +78,7 @@ class EarlyOpenTest : public ::testing::Test {
     second_ = ticket.epoch();
     must(db.close());
   }
-  // By default that of the newest snapshot that there is.
+  // Returns the version in a snapshot, by default the newest one.
   static unsigned version_in_snapshot(Database& db,
                                       const SnapshotOptions& options = {.newest_existing = true}) {
     const Masstree tree = must(db.open_masstree("tree"));
@@ -92,7 +92,7 @@ class EarlyOpenTest : public ::testing::Test {
   TestDirectory directory_;
   std::uint32_t snapshots_kept_ = 2;
   Epoch covered_;  // by the snapshot
-  Epoch second_;   // of the commit behind it
+  Epoch second_;   // of the commit after the snapshot
 };
 
 TEST_F(EarlyOpenTest, a_snapshot_is_read_while_recovery_is_held) {
@@ -114,7 +114,8 @@ TEST_F(EarlyOpenTest, a_snapshot_is_read_while_recovery_is_held) {
   EXPECT_EQ(db.snapshot(nothing, {.timeout_us = 1'000}).code(), ErrorCode::kTimeout)
       << "it would hold what recovery is about to find";
 
-  // What it tells must be durable, and is: nobody waits for the log, which does not run yet.
+  // The results are durable already, so the transaction does not wait for the log, which does not
+  // run yet.
   const Masstree tree = must(db.open_masstree("tree"));
   Session session = must(db.new_session());
   Txn txn = must(session.begin({.isolation = Isolation::kSnapshot,
@@ -130,9 +131,9 @@ TEST_F(EarlyOpenTest, a_snapshot_is_read_while_recovery_is_held) {
   EXPECT_EQ(version_now(db), 2u);
 }
 
-// Goal: what a snapshot covers is durable, also where the log that a crash left says less: it has
-// marks of epochs with records only. Method: epochs pass behind the last record, then a snapshot
-// covers them; a copy of the directory is what a crash leaves.
+// Goal: epochs that a snapshot covers are durable, even if the log after a crash says less, as it
+// has marks only of epochs with records. Method: epochs pass after the last record, then a snapshot
+// covers them; a copy of the directory stands for a crash.
 TEST_F(EarlyOpenTest, what_a_snapshot_covers_is_durable_before_recovery) {
   const TestDirectory crashed;
   {
@@ -144,9 +145,9 @@ TEST_F(EarlyOpenTest, what_a_snapshot_covers_is_durable_before_recovery) {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       const std::string name = entry.path().filename();
       if (name == "foedus.lock") continue;
-      // Not by copy_file(), which fails if the file becomes shorter meanwhile: a segment may.
+      // copy_file() would fail if a file became shorter meanwhile, as a segment may.
       std::ifstream from(entry.path(), std::ios::binary);
-      if (!from.is_open()) continue;  // nor is a segment needed that was removed
+      if (!from.is_open()) continue;  // a removed segment is not needed
       std::ofstream(crashed.path() + "/" + name, std::ios::binary) << from.rdbuf();
     }
   }
@@ -271,9 +272,9 @@ TEST_F(EarlyOpenTest, storages_that_the_log_drops_and_creates) {
   EXPECT_EQ(version_now(db), 1u);
 }
 
-// Goal: whoever reads a snapshot while the next one takes its place, and files go, reads that one
-// to the end. Method: only one is kept; one transaction stays open from before recovery to the end,
-// and two threads begin others all the time.
+// Goal: a transaction reads its snapshot to the end while the next one replaces it and files are
+// removed. Method: only one snapshot is kept; one transaction stays open from before recovery to
+// the end, and two threads begin others all the time.
 TEST_F(EarlyOpenTest, readers_see_one_version_each_over_the_switch_to_the_new_snapshot) {
   snapshots_kept_ = 1;
   for (int round = 0; round < 5; ++round) {
@@ -284,7 +285,7 @@ TEST_F(EarlyOpenTest, readers_see_one_version_each_over_the_switch_to_the_new_sn
     Session session = must(db.new_session());
     std::optional<Txn> old_txn =
         must(session.begin({.isolation = Isolation::kSnapshot, .newest_existing = true}));
-    // It may have begun before or after the switch, but stays with what it is.
+    // The transaction may have begun before or after the switch, but stays with its snapshot.
     const unsigned version = must(version_of(*old_txn, tree));
     std::atomic<bool> stop{false};
     const auto read = [&] {
@@ -364,7 +365,7 @@ TEST_F(EarlyOpenTest, recovery_that_fails_leaves_the_snapshots_and_is_told_to_al
   EXPECT_EQ(version_now(db), 2u);
 }
 
-// Goal: close() ends recovery wherever it is, and the next open recovers the same.
+// Goal: close() ends recovery at any place, and the next open recovers the same.
 TEST_F(EarlyOpenTest, a_database_is_closed_in_the_midst_of_recovery) {
   write();
   for (const char* const place :

@@ -1,6 +1,6 @@
 // Options::device = kEmulated, and Options::snapshot_cache: a database on emulated non-volatile
-// memory counts what it reads and writes there; without the cache each page of a snapshot is read
-// anew, and what transactions see is the same.
+// memory counts its reads and writes there. Without the cache each page of a snapshot is read from
+// the device every time, and transactions see the same rows.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ Options emulated(bool snapshot_cache) {
   options.nvm_latency_ns = 100;
   options.nvm_bandwidth_mb = 10'000;
   options.snapshot_cache = snapshot_cache;
-  options.glean.volatile_percent = 0;  // all pages are dropped behind a glean
+  options.glean.volatile_percent = 0;  // all pages are dropped after a glean
   return options;
 }
 
@@ -46,8 +46,8 @@ TEST(EmulatedDeviceTest, what_is_written_and_read_there_is_counted) {
   EXPECT_EQ(db->stats().nvm.pages_read, cold.pages_read) << "all is in the cache";
 }
 
-// Goal: with one page at hand and no more, all reads and writes of all kinds do what they do with
-// the cache: from the snapshot, above it, in the midst of it, and after a restart.
+// Goal: with space for one page only, all reads and writes of all kinds have the same results as
+// with the cache: from the snapshot, above it, while one is made, and after a restart.
 TEST(EmulatedDeviceTest, without_the_cache_each_page_is_read_anew_and_nothing_else_changes) {
   TestDatabase db(emulated(false));
   {

@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// fork() under an open database: the child's use of it is refused by name, neither waits nor
-// damages anything, and the parent goes on as if nothing had happened. Method: the child does all
-// that it must not do and reports by its exit code; an alarm ends one that waits.
+// fork() under an open database: the child's calls are refused with an error that names the fork,
+// do not wait and do no damage, and the parent goes on undisturbed. Method: the child makes all
+// forbidden calls and reports by its exit code; an alarm ends a child that waits.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "tests/testing/test_database.h"
 
-// There if the executable counts what it runs (tools/coverage.py); else by exit() only.
+// Defined only if the executable measures coverage (tools/coverage.py).
 extern "C" int __llvm_profile_write_file() __attribute__((weak));
 
 namespace foedus {
@@ -38,7 +38,7 @@ constexpr unsigned kChildSeconds = 60;
 
 // Runs `work` in a child, whose exit code it returns; -1 if a signal ended the child.
 int in_child(const std::function<int()>& work) {
-  std::fflush(nullptr);  // else the child's exit() writes what is buffered once more
+  std::fflush(nullptr);  // otherwise the child's exit() would write the buffer again
   const pid_t child = fork();
   if (child == 0) {
     alarm(kChildSeconds);
@@ -51,7 +51,7 @@ int in_child(const std::function<int()>& work) {
   return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
 }
 
-// All calls of a database, but close() and the destructor.
+// Makes all calls of a database except close() and the destructor.
 int use(Database* db, const Masstree& tree) {
   EXPECT_FORKED(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), 7u); }));
   EXPECT_FORKED(db->open_masstree("tree"));
@@ -131,7 +131,7 @@ TEST(ForkTest, sessions_transactions_and_scans_of_the_parent_are_refused) {
   expect_kept(&db, 12);
 }
 
-// Goal: nobody who was told nothing in the child is called there.
+// Goal: in the child a ticket that was not durable fails, and its callback gets the error.
 TEST(ForkTest, a_ticket_that_is_not_durable_never_is_in_the_child) {
   Options options = testing::small_options("");
   options.epoch_interval_us = 1'000'000;
@@ -172,9 +172,9 @@ TEST(ForkTest, a_child_that_forks_within_a_transaction_cannot_commit_it) {
   expect_kept(&db, 2);
 }
 
-// Goal: a transaction that is to be rolled back, as it was open for too long, is not rolled back in
-// the child, which has no pages. Method: it is revoked in the midst of a put, and its thread forks
-// once that has returned, as a rule before the watch looks again.
+// Goal: a revoked transaction is not rolled back in the child, which has no pages. Method: the
+// transaction is revoked during a put, and its thread forks once that has returned, usually before
+// the watch checks again.
 TEST(ForkTest, a_child_that_forks_within_a_revoked_transaction_does_not_roll_it_back) {
   constexpr std::uint64_t kTimeoutUs = 50'000;
   Options options = testing::small_options("");
@@ -206,8 +206,8 @@ TEST(ForkTest, a_child_that_forks_within_a_revoked_transaction_does_not_roll_it_
   expect_kept(&db, 1);
 }
 
-// Goal: a child may end as any program does. Method: it goes through its destructors and what
-// exit() calls; a leak checker, if there is one, decides about its exit code.
+// Goal: a child may end as any program does. Method: it runs its destructors and the functions of
+// exit(); a leak checker, if there is one, decides about its exit code.
 TEST(ForkTest, a_child_that_returns_from_main_ends_well) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -222,8 +222,8 @@ TEST(ForkTest, a_child_that_returns_from_main_ends_well) {
   expect_kept(&db, 1);
 }
 
-// Goal: destroying what it has neither stops the child nor harms the parent, at whatever moment of
-// other threads' work it was forked. Method: fork again and again while threads commit.
+// Goal: the destructors in the child neither hang nor harm the parent, whatever other threads did
+// at the fork. Method: fork repeatedly while threads commit.
 TEST(ForkTest, destructors_in_the_child_neither_wait_nor_harm) {
   TestDirectory directory;
   Options options = testing::small_options(directory.path());
@@ -258,8 +258,8 @@ TEST(ForkTest, destructors_in_the_child_neither_wait_nor_harm) {
   must(db->close());
 }
 
-// Goal: the lock is the parent's: a child's destructor does not give it up, and a child that lives
-// on does not keep it.
+// Goal: the lock belongs to the parent: a child's destructor does not release it, and a child that
+// outlives the parent does not keep it.
 TEST(ForkTest, the_directory_is_the_parents_until_it_closes) {
   TestDirectory directory;
   const Options options = testing::small_options(directory.path());

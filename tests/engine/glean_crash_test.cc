@@ -1,7 +1,7 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// Power failures at every call to the device while a snapshot is made, installed and its log cut,
-// and while a recovery does the same: the next open finds exactly the durable transactions.
+// Power failures at every call to the device while a snapshot is made and installed and the log is
+// cut, and while a recovery does so: the next open finds exactly the durable transactions.
 #include "foedus-core/snapshot/leftovers.h"
 #include "tests/engine/crash_steps.h"
 
@@ -15,13 +15,14 @@ using testing::Model;
 using testing::model_of;
 using testing::ModelTxn;
 
-// A device with a snapshot and, behind it, a log: `transactions` of it after the last glean.
+// A value of touch_bytes with which recovery makes the snapshot itself, however long the log.
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 class GleanCrashTest : public ::testing::Test {
  protected:
   void write(Life* life, int transactions) { testing::write(life, &txns_, transactions); }
-  // `after`: between the glean and the end, which is no clean one.
+  // Makes a device with a snapshot and `after` transactions in the log after it; the life ends
+  // without a close.
   void prepare(FailingDevice* device, int after, std::uint64_t seed = 5) {
     txns_.clear();
     Life life(device, seed);
@@ -31,14 +32,14 @@ class GleanCrashTest : public ::testing::Test {
     write(&life, after);
     device->crash_power(FailingDevice::kDropAll);
   }
-  // Crashes `device` and opens it again: all transactions are there.
+  // Crashes `device`, opens it again and checks that all transactions are there.
   void expect_all(FailingDevice* device, std::uint64_t how) {
     device->crash_power(how);
     Life life(device, 9);
     const Status opened = life.open(1 + how % 3);
     ASSERT_TRUE(opened.is_ok()) << opened.message();
     ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
-    // And what it holds can be gleaned and read again.
+    // The recovered state can be gleaned and read again.
     testing::must(life.glean());
     ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
   }
@@ -91,7 +92,7 @@ TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_a_recovery_loses_nothing) 
       const auto device = prepared.copy();
       {
         Life life(device.get(), seed + 7);
-        life.set_touch_bytes(kAny);  // of recovery, and not of a glean behind it
+        life.set_touch_bytes(kAny);  // of recovery, and not of a later glean
         device->lose_power_after(points);
         static_cast<void>(life.open(2).is_ok());
         reached_end = !device->has_lost_power();
@@ -105,9 +106,9 @@ TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_a_recovery_loses_nothing) 
   EXPECT_GT(points_of_all, 200u);
 }
 
-// Goal: no snapshot waits to cover records that a crash cut off. Method: power fails at any call,
-// and all that was written is left: the segment of one logger may be ahead of the other's mark.
-// Opens without news do not add up.
+// Goal: no segment waits for a snapshot to cover records that a crash cut off. Method: power fails
+// at any call, and all writes survive, so the segment of one logger may be ahead of the other's
+// mark. Opens without new commits add no segments.
 TEST_F(GleanCrashTest, opens_behind_a_crash_leave_no_segments_behind) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -140,9 +141,8 @@ TEST_F(GleanCrashTest, opens_behind_a_crash_leave_no_segments_behind) {
   }
 }
 
-// The process dies in a glean, the database is opened, and only then power fails: what the first
-// left in the system's cache, the manifest's name above all, has not been relied upon before it was
-// made durable.
+// The process dies in a glean, the database is opened, and then power fails. The open must make the
+// remains in the system's cache durable before it relies on them, above all the manifest's name.
 TEST_F(GleanCrashTest, a_process_that_dies_in_a_glean_and_a_power_failure_later_lose_nothing) {
   FailingDevice prepared;
   prepare(&prepared, 30, 3);
@@ -172,11 +172,11 @@ TEST_F(GleanCrashTest, a_process_that_dies_in_a_glean_and_a_power_failure_later_
 }
 
 // The process dies with its manifest's new name in the system's cache only, and power fails while
-// the database is opened again: some names survive, some do not. None of the old ones was removed
-// on account of a new one that can still be lost.
+// the database is opened again: some names survive, some do not. No old file may be removed because
+// of a new name that can still be lost.
 TEST_F(GleanCrashTest, a_name_that_only_the_system_holds_replaces_none_that_the_device_has) {
 #if defined(__SANITIZE_ADDRESS__)
-  constexpr std::uint64_t kWays = 4;  // in which names survive, of each pair of calls
+  constexpr std::uint64_t kWays = 4;  // in which names survive, for each pair of calls
 #else
   constexpr std::uint64_t kWays = 12;
 #endif
@@ -219,9 +219,9 @@ TEST_F(GleanCrashTest, a_name_that_only_the_system_holds_replaces_none_that_the_
   EXPECT_GT(points, 100u);
 }
 
-// The directory cannot be synced behind the manifest's new name; the next glean finds it, and cuts
-// the log on its account: one that was asked for, or one by time that has nothing new to glean, as
-// no epoch has ended since.
+// The directory cannot be synced after the manifest's new name. The next glean finds the manifest
+// and cuts the log because of it: a requested glean, or one by time that has no new log, as no
+// epoch has ended since.
 TEST_F(GleanCrashTest, a_manifest_of_unknown_durability_is_made_durable_before_the_log_is_cut) {
   FailingDevice prepared;
   prepare(&prepared, 30, 4);
@@ -253,8 +253,8 @@ TEST_F(GleanCrashTest, a_manifest_of_unknown_durability_is_made_durable_before_t
   }
 }
 
-// An error of the device in the middle of a glean is reported, or was one that the log could do
-// without; the database goes on, and the next glean is a whole one.
+// An error of the device during a glean is reported, unless the log did not need the call; the
+// database goes on, and the next glean succeeds.
 TEST_F(GleanCrashTest, a_glean_that_fails_is_reported_and_the_next_one_succeeds) {
   using testing::Call;
   FailingDevice prepared;
@@ -285,8 +285,8 @@ TEST_F(GleanCrashTest, a_glean_that_fails_is_reported_and_the_next_one_succeeds)
   EXPECT_GT(failures, 15u);
 }
 
-// Goal: a glean for which the device has no room does not keep the room that it found from the log.
-// Method: more and more of it, until there is enough.
+// Goal: a glean that finds the device full gives the space that it took back to the log. Method:
+// tries with more and more free space, until there is enough.
 TEST_F(GleanCrashTest, a_glean_that_finds_no_room_gives_back_what_it_took) {
   FailingDevice prepared;
   prepare(&prepared, 40);
@@ -342,9 +342,9 @@ TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_close_loses_nothing) {
   EXPECT_GT(points_of_all, 80u);
 }
 
-// Goal: open() on a full device makes the snapshot of the log's tail in the room of older snapshots
-// and of log that is covered, and a crash at any call of that loses nothing. Method: the device has
-// just the room that is in use, with two snapshots and a tail behind them.
+// Goal: open() on a full device makes the snapshot of the log's tail in the space of older
+// snapshots and of covered log, and a crash at any call of that loses nothing. Method: the device
+// has no free space, but two snapshots and a tail after them.
 TEST_F(GleanCrashTest, open_on_a_full_device_gives_up_older_snapshots_and_loses_nothing) {
   FailingDevice prepared;
   {
@@ -359,7 +359,7 @@ TEST_F(GleanCrashTest, open_on_a_full_device_gives_up_older_snapshots_and_loses_
     prepared.crash_power(FailingDevice::kKeepAll);
   }
   ASSERT_EQ(manifests_of(prepared).size(), 2u);
-  const std::uint64_t grown_ahead = (1u << 20) - (16u << 10);  // the segment's, of 1 MiB
+  const std::uint64_t grown_ahead = (1u << 20) - (16u << 10);  // by a segment of 1 MiB
   std::uint64_t points = 0;
   for (bool reached_end = false; !reached_end; ++points) {
     SCOPED_TRACE("call " + std::to_string(points));

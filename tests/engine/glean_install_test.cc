@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// A snapshot is installed while storages go, or while the device fails: what is in memory stays
-// right, and the next glean makes up for it. One thread and a simulated device.
+// A snapshot is installed while storages are dropped, or while the device fails: memory stays
+// consistent, and the next glean installs the rest. One thread and a simulated device.
 #include <cerrno>
 #include <functional>
 #include <string>
@@ -21,7 +21,7 @@ using testing::model_of;
 using testing::ModelTxn;
 using testing::must;
 
-// Once, at a sync point.
+// Runs an action once, at a sync point.
 std::string place;
 std::function<void()> action;
 
@@ -55,7 +55,7 @@ class GleanInstallTest : public ::testing::Test {
   std::vector<ModelTxn> txns_;
 };
 
-// Method: each read of the device fails once, of many some, from the first pointer on.
+// Method: each read of the device fails once, of many a sample, from the first pointer on.
 TEST_F(GleanInstallTest, an_error_of_a_read_is_told_and_the_next_glean_installs) {
   FailingDevice prepared;
   {
@@ -93,8 +93,8 @@ TEST_F(GleanInstallTest, an_error_of_a_read_is_told_and_the_next_glean_installs)
   EXPECT_GT(failures, 3u);
 }
 
-// Goal: what became durable while a snapshot was made is in no snapshot, and keeps its log. Method:
-// it fills segments, so that there are some that could go, then power fails.
+// Goal: commits that become durable while a snapshot is made are not in it, and their log stays.
+// Method: they fill segments, some of which could be removed, then power fails.
 TEST_F(GleanInstallTest, what_is_committed_while_a_snapshot_is_made_keeps_its_log) {
   FailingDevice device;
   {
@@ -131,7 +131,7 @@ TEST_F(GleanInstallTest, a_storage_that_goes_before_its_pages_are_installed_is_p
     must(life.close());
   }
   Life life(&device, 6);
-  must(life.open(1));  // and makes those that are missing
+  must(life.open(1));  // and makes the missing storages
   EXPECT_EQ(life.engine().catalog().list().size(), 4u);
 }
 

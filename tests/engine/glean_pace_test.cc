@@ -1,4 +1,4 @@
-// How long a glean is expected to take, from those before and from what the running one has done.
+// The expected duration of a glean, from earlier gleans and from the progress of the running one.
 #include "foedus-core/engine/glean_pace.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 constexpr GleanSize kSize = {.log_bytes = 64e6, .pages = 10'000, .volatile_pages = 100'000};
 constexpr std::uint64_t kBegin = 1'000'000;
 
-// Of kSize: 1 s of mapping, 2 s of composing, 0.5 s of installing, again and again.
+// Teaches gleans of kSize: 1 s of mapping, 2 s of composing, 0.5 s of installing.
 void teach(GleanPace* pace) {
   GleanReport report;
   report.map_reduce_us = 1'000'000;
@@ -84,7 +84,7 @@ TEST(GleanPaceTest, one_that_is_slower_is_found_out_before_it_ends) {
   EXPECT_NEAR(pace.us_of(kSize, kBegin + 4'000'000), 3.5e6 * left.slowness, 1);
 }
 
-// One glean whose mapping counts half of what it does, as sorting is not counted, and whose
+// Runs a glean whose mapping reports half of its work, as sorting is not counted, and whose
 // composing takes three times as long for its second half as for the first.
 void run_with_a_course(GleanPace* pace, std::uint64_t begin_us) {
   pace->begin(kSize, begin_us);
@@ -119,7 +119,7 @@ TEST(GleanPaceTest, a_stage_goes_as_it_went_before) {
   EXPECT_NEAR(left.slowness, 1, 0.01);
 }
 
-// Twice as slow as those before, at each point.
+// The glean is twice as slow as the earlier ones, at each point.
 TEST(GleanPaceTest, one_that_is_slower_goes_the_same_course) {
   GleanPace pace;
   teach(&pace);
@@ -148,7 +148,7 @@ TEST(GleanPaceTest, what_was_not_told_of_was_done_at_the_end) {
   EXPECT_NEAR(pace.left(begin_us + 400'000).us_to_room, 2.6e6, 10);
 }
 
-// Stages that are over before they have told of much.
+// Stages end before they have reported much progress.
 TEST(GleanPaceTest, a_short_stage_teaches_no_course) {
   GleanPace pace;
   teach(&pace);

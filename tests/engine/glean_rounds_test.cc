@@ -1,5 +1,5 @@
-// An installation in a memory that is nearly all in use goes on in rounds: it ends, whatever others
-// do meanwhile. One thread and a simulated device.
+// An installation in a memory that is nearly all in use proceeds in rounds: it ends, whatever
+// transactions do meanwhile. One thread and a simulated device.
 #include <memory>
 #include <string>
 
@@ -16,7 +16,7 @@ using testing::must;
 
 constexpr std::uint64_t kInstallRounds = 32;  // as engine/gleaning_install.cc has it
 
-// An array with a record in each of its pages, which are more than 7/8 of a memory of 4096.
+// An array with a record in each of its pages, which take more than 7/8 of 4096 pages of memory.
 class GleanRoundsTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kPages = 3'600;
@@ -24,7 +24,7 @@ class GleanRoundsTest : public ::testing::Test {
 
   GleanRoundsTest() {
     Options options = testing::small_options("/failing");
-    // 16 MiB, the 4096 pages, beside what follows and log buffers.
+    // 16 MiB for the 4096 pages, and the rest for the cache, the gleaner and log buffers.
     options.memory_bytes = (66u << 20) + engine::kOwnRingBytes;
     options.glean.memory_bytes = 16u << 20;
     options.glean.cache_bytes = 32u << 20;
@@ -44,7 +44,7 @@ class GleanRoundsTest : public ::testing::Test {
   ~GleanRoundsTest() override { must(engine_->close()); }
 
   Txn begin(int session) { return must(engine::begin_txn(sessions_[session], {})); }
-  // The first record of a page.
+  // Puts the first record of a page.
   Status put(Txn* txn, std::uint64_t page, std::uint64_t value) {
     const auto array = internal::StorageAccess::make<Array>(control_);
     return txn->write_at(array, page * kRecordsPerPage, 0,
@@ -79,8 +79,8 @@ class GleanRoundsTest : public ::testing::Test {
   engine::EngineSession* sessions_[2] = {};
 };
 
-// Goal: a transaction that stays open, so that no dropped page may be used again, holds a glean up
-// for no longer than it waits for pages.
+// Goal: a transaction that stays open, so that no dropped page may be reused, delays a glean no
+// longer than the glean waits for pages.
 TEST_F(GleanRoundsTest, an_install_does_not_wait_for_a_transaction_that_stays_open) {
   load();
   Txn reader = begin(1);
@@ -98,7 +98,7 @@ TEST_F(GleanRoundsTest, an_install_does_not_wait_for_a_transaction_that_stays_op
 }
 
 // Method: in each round a transaction makes a page volatile that the round drops, and rolls back,
-// while another one keeps all that were dropped from being used again.
+// while another one prevents the reuse of all dropped pages.
 TEST_F(GleanRoundsTest, an_install_ends_though_others_make_pages_as_fast_as_it_drops_them) {
   load();
   Txn reader = begin(1);

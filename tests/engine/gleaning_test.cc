@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// A database that makes snapshots while it is open: what was committed stays, memory and log come
-// back, and the next open begins with the newest snapshot.
+// A database that makes snapshots while it is open: commits stay, memory and log are freed, and the
+// next open begins with the newest snapshot.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-// All kinds, changed by random transactions, and what they must hold.
+// Storages of all kinds, changed by random transactions, and a model of them.
 class Model {
  public:
   static constexpr std::uint64_t kSlots = 3'000;
@@ -206,8 +206,8 @@ TEST(GleaningTest, the_log_that_a_snapshot_covers_is_removed) {
   model.check(*db);
 }
 
-// Goal: a database of which all is cold takes next to no memory until it is read. Method: a few
-// thousand pages of each kind, and what the engine holds after it was opened.
+// Goal: a cold database takes next to no memory until it is read. Method: a few thousand pages of
+// each kind; the test checks the memory of the engine after an open.
 TEST(GleaningTest, what_is_cold_is_not_in_memory_before_it_is_read) {
   constexpr std::uint64_t kStorageBytesMax = 1u << 20;
   TestDatabase db;
@@ -243,7 +243,7 @@ TEST(GleaningTest, what_is_cold_is_not_in_memory_before_it_is_read) {
   }));
 }
 
-// Goal: who watches a glean may ask the database for facts, and gets them.
+// Goal: a progress callback of a glean may read the statistics of the database.
 TEST(GleaningTest, who_is_told_of_progress_may_ask_for_figures) {
   TestDatabase db;
   Model model(*db, true, 11);
@@ -354,9 +354,9 @@ TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
   EXPECT_EQ(count(), sum.load());
 }
 
-// Goal: where memory asks for room, pages in use stay. Method: a few rows are read all the time,
-// and written now and then, so that their page is volatile, but older than most snapshots; others
-// are written in turn, ten times as much of them as is to be volatile, and a fifth of the memory.
+// Goal: when memory runs short, pages in use stay volatile. Method: a few rows are read all the
+// time and written rarely, so that their page is volatile, but older than most snapshots. Other
+// rows are written in turn: ten times as many as may be volatile, and a fifth of the memory.
 TEST(GleaningTest, pages_in_use_are_spared_where_memory_asks_for_room) {
   Options options = small_options("");
   options.memory_bytes = 256u << 20;
@@ -390,12 +390,12 @@ TEST(GleaningTest, pages_in_use_are_spared_where_memory_asks_for_room) {
   EXPECT_EQ(must(db->glean()).pages_spared, 0u) << "a glean that was asked for spares none";
 }
 
-// Goal: tries_max is a bound also where a try found no memory and was made again. Method: one try,
-// of a function that says so at first, and then conflicts for as long as it is called.
+// Goal: tries_max is a bound also if a try found no memory and was repeated. Method: one try of a
+// function that first reports no memory, and then always conflicts.
 TEST(GleaningTest, a_try_that_found_no_memory_gives_no_more_tries_to_conflicts) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
-  for (std::uint32_t i = 0; i < 4'000; ++i) {  // more pages than the gleaner keeps for itself
+  for (std::uint32_t i = 0; i < 4'000; ++i) {  // more pages than the gleaner reserves
     must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
   }
   int calls = 0;
@@ -416,7 +416,7 @@ TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
   for (std::uint32_t i = 0; i < 4'000; ++i) {
     must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
   }
-  must(db->glean());  // else the first snapshot makes one, which is counted while it is read
+  must(db->glean());  // otherwise the first snapshot() makes one, which counts while it is read
   const std::uint64_t gleans = db->stats().gleans;
   int calls = 0;
   const Status status = db->snapshot([&](Txn&) -> Status {
@@ -428,8 +428,8 @@ TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
   EXPECT_EQ(db->stats().gleans, gleans);
 }
 
-// Goal: who waits for a glean is not forgotten by close(). Method: one asks for a glean while the
-// one before is held, which ends when the database is being closed.
+// Goal: close() answers a caller that waits for a glean. Method: a glean is requested while the one
+// before is stopped; that one ends when the database is being closed.
 TEST(GleaningTest, who_waits_for_a_glean_hears_that_the_database_was_closed) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -454,7 +454,7 @@ TEST(GleaningTest, who_waits_for_a_glean_hears_that_the_database_was_closed) {
   third.join();
 }
 
-// Several times as many rows as there is memory for, and each seventh is read back.
+// The database gets several times as many rows as memory holds, and each seventh is read back.
 TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr std::uint32_t kRows = 40'000;  // it takes twenty times as long

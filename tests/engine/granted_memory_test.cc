@@ -1,5 +1,5 @@
-// The default of memory_bytes: what the files of the system say of cgroups and limits, and what is
-// made of it. Method: trees of such files in a directory, as kernels and containers show them.
+// The default of memory_bytes, which is derived from the system's files about cgroups and limits.
+// Method: trees of such files in a directory, as kernels and containers show them.
 #include "foedus-core/engine/granted_memory.h"
 
 #include <filesystem>
@@ -96,8 +96,7 @@ TEST(GrantedMemoryTest, a_mount_of_a_container_shows_its_own_cgroup) {
   EXPECT_EQ(files.read().cgroup_bytes, 128 * kMiB);
 }
 
-// Where a path leads out of what is mounted, the limit is that of the mount: what else there is
-// cannot be seen.
+// If a path leads out of the mount, the limit is that of the mount: other cgroups cannot be seen.
 TEST(GrantedMemoryTest, a_path_that_a_namespace_hides_falls_back_to_what_is_mounted) {
   for (const std::string path : {"/", "/../../other", "/not/shown/here", "/docker/other"}) {
     Files files;
@@ -113,7 +112,7 @@ TEST(GrantedMemoryTest, a_path_that_a_namespace_hides_falls_back_to_what_is_moun
   EXPECT_EQ(files.read().cgroup_bytes, 256 * kMiB) << "a name is whole";
 }
 
-// Both versions at once, of which one has the memory; and a place with a blank in its name.
+// Both versions are mounted, and one has the memory; a path has a blank in its name.
 TEST(GrantedMemoryTest, hybrid_systems_and_strange_names_are_read) {
   Files files;
   files.cgroup("4:memory:/a b\n0::/a b\n");

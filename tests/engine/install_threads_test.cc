@@ -43,7 +43,7 @@ std::string payload_of(std::uint64_t row, char round) {
   return key_of(row) + std::string(90, round);
 }
 
-// Each `step`-th row.
+// Puts each `step`-th row.
 void put(Database& db, const Masstree& table, char round, std::uint64_t step = 1) {
   constexpr std::uint64_t kBatch = 500;
   for (std::uint64_t first = 0; first < kRows; first += kBatch * step) {
@@ -67,7 +67,7 @@ void check(Database& db, const Masstree& table, char round) {
   EXPECT_EQ(rows, kRows);
 }
 
-// How many threads have begun; the one that installs waits for all of them.
+// Counts the threads that have begun; the one that installs waits for all of them.
 class Begun {
  public:
   explicit Begun(unsigned threads) {
@@ -113,7 +113,7 @@ TEST(InstallThreads, all_of_them_take_part) {
   }
 }
 
-// While others read and write.
+// Threads install a snapshot while transactions read and write.
 TEST(InstallThreads, they_do_so_beside_transactions) {
   testing::TestDatabase db(options_for(3));
   const Masstree table = must(db->open_masstree("table"));
@@ -122,7 +122,7 @@ TEST(InstallThreads, they_do_so_beside_transactions) {
   std::vector<std::thread> threads;
   for (std::uint64_t i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
-      // Now here, now there, so that most pages are quiet.
+      // Writes go to changing places, so that most pages are quiet.
       for (std::uint64_t n = i; !is_over; ++n) {
         const std::uint64_t row = (n / 500 * 7'919 + n % 500) % kRows;
         must(db->transact([&](Txn& txn) -> Status {
@@ -140,7 +140,8 @@ TEST(InstallThreads, they_do_so_beside_transactions) {
   check(*db, table, 'a');
 }
 
-// Has threads for all tasks but those that install: these are refused, or have no processor.
+// A runtime with threads for all tasks except those that install: these are refused, or have no
+// processor.
 class NoInstallThreads final : public base::Runtime {
  public:
   explicit NoInstallThreads(bool refuses) : refuses_(refuses) {}
@@ -175,7 +176,7 @@ class NoInstallThreads final : public base::Runtime {
   const std::unique_ptr<base::Runtime> all_ = base::make_thread_runtime();
 };
 
-// All is installed by the gleaner's own thread, and it waits for no other.
+// Checks that the gleaner's own thread installs all pages and waits for no other thread.
 void install_alone(NoInstallThreads* runtime) {
   testing::TestDirectory directory;
   Options options = options_for(4);

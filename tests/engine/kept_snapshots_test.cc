@@ -1,4 +1,4 @@
-// What is kept beside the newest snapshot stays for as long as it is promised, whatever is opened
+// Snapshots that are kept beside the newest one stay for as long as promised, whatever is opened
 // again or damaged meanwhile.
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ Options options_of(std::uint32_t kept) {
   return options;
 }
 
-// Goal: who opens a database again and again without a word to it does not lose what is kept.
-// Method: two snapshots are kept, and there is another one only for what was written or dropped.
+// Goal: repeated opens without a change lose no kept snapshot. Method: two snapshots are kept, and
+// a new one is made only after a write or a drop.
 TEST(KeptSnapshotsTest, an_open_without_news_makes_no_snapshot) {
   TestDatabase db(options_of(2));
   const auto numbers = [&] {
@@ -76,9 +76,10 @@ TEST(KeptSnapshotsTest, an_open_without_news_makes_no_snapshot) {
   EXPECT_EQ(db->storages().size(), 1u);
 }
 
-// Goal: what is behind a snapshot is news however the numbers of storages compare. Method: one is
-// made while a snapshot is, which counts its id and does not have it; another one goes. The rows of
-// the new one are found before its creation is, for that is in the log of another SOC.
+// Goal: a storage that is missing in a snapshot is noticed, even if its id is below the highest one
+// that the snapshot counts. Method: a storage is created while a snapshot is made, which counts its
+// id but does not have it; another one is dropped. The rows of the new one are found before its
+// creation, which is in the log of another SOC.
 TEST(KeptSnapshotsTest, a_storage_that_is_made_beside_a_snapshot_is_news) {
   Options options = options_of(2);
   options.socs = 2;
@@ -99,7 +100,7 @@ TEST(KeptSnapshotsTest, a_storage_that_is_made_beside_a_snapshot_is_news) {
   EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get(found, "key"); })), "row");
 }
 
-// The same of a directory that nobody has open: what is damaged is lost, and stops nothing.
+// A glean of a closed directory goes on without a kept snapshot whose manifest is damaged.
 TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean_of_a_directory) {
   const testing::TestDirectory directory;
   Options options = small_options(directory.path());
@@ -124,7 +125,7 @@ TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean_of_a_dire
 }
 
 // Goal: a kept snapshot whose manifest is damaged while the database is open costs no newer one.
-// Method: it is read on, the operator is told once, and it goes when its time has come.
+// Method: transactions still read it, the operator is told once, and it expires in its turn.
 TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean) {
   Options options = options_of(3);
   std::vector<std::string> said;
@@ -162,9 +163,9 @@ TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean) {
   EXPECT_EQ(std::count_if(said.begin(), said.end(), tells), 1);
 }
 
-// Goal: the newest manifest, without which no row can be found after a restart, is written again
-// when it is damaged, or gone, while a database that knows it is open. Method: the next glean tells
-// the operator, and succeeds; the directory opens with all rows.
+// Goal: the newest manifest, without which no row can be found after a restart, is written again if
+// it is damaged or missing while the database is open. Method: the next glean tells the operator,
+// and succeeds; the directory opens with all rows.
 class NewestManifestTest : public ::testing::TestWithParam<bool> {};
 
 TEST_P(NewestManifestTest, of_an_open_database_is_written_again) {
@@ -205,8 +206,8 @@ TEST_P(NewestManifestTest, of_an_open_database_is_written_again) {
   }
 }
 
-// Goal: files that only the newest manifest lists are never taken for leftovers. Method: it is lost
-// behind the glean that made it, before that removes what it supersedes.
+// Goal: files that only the newest manifest lists are never taken for orphaned files. Method: the
+// manifest is lost after the glean that made it, before superseded files are removed.
 TEST_P(NewestManifestTest, is_written_again_before_files_are_removed) {
   TestDatabase db(options_of(1));
   const Hash hash = must(db->open_hash("hash"));

@@ -1,4 +1,4 @@
-// The last epochs of a directory: commits end in an error, what was committed can be read.
+// The last epochs of a directory: commits end in an error, and earlier commits can be read.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::must;
 
-// Makes it a directory whose files have seen this epoch.
+// Makes the files of a directory say that they have seen this epoch.
 void forge_newest_seen(const std::string& directory, Epoch seen) {
   const auto device = must(device::FileDevice::open(directory, Facility::kTry));
   snapshot::Manifest manifest = must(snapshot::read_newest_manifest(device.get()));

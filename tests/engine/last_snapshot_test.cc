@@ -82,8 +82,8 @@ TEST_F(LastSnapshotTest, a_database_that_was_closed_opens_without_recovery) {
   }
 }
 
-// Goal: nobody waits for it that does not want to, or longer than wanted. Method: never, and in no
-// more than a microsecond.
+// Goal: close() waits for the last snapshot no longer than the option allows. Method: no time at
+// all, and a microsecond.
 TEST_F(LastSnapshotTest, without_the_time_for_it_the_log_stays_and_is_recovered) {
   unsigned expected = 0;
   for (const std::uint64_t close_us : {0, 1}) {
@@ -100,7 +100,8 @@ TEST_F(LastSnapshotTest, without_the_time_for_it_the_log_stays_and_is_recovered)
   }
 }
 
-// Goal: at rest there are as many snapshots as are to be kept, whatever volatile pages led to.
+// Goal: after close() there are only the snapshots to keep, whatever snapshots volatile pages
+// referred to.
 TEST_F(LastSnapshotTest, superseded_snapshots_go_with_it) {
   Database db = must(Database::open(options(60'000'000)));
   for (const std::string payload : {"1", "2", "3", "4"}) {

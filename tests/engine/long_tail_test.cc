@@ -18,9 +18,9 @@ using testing::Hold;
 using testing::must;
 using testing::TestDatabase;
 
-// Goal: a tail that the gleaner's own memory does not hold is held all the same, in memory of
-// volatile pages, which have it back in the end. Method: 12 MiB of log, where the gleaner has 16
-// MiB: three eighths of that are 6.
+// Goal: a tail that is too large for the gleaner's own memory is held in memory of volatile pages,
+// which get it back in the end. Method: 12 MiB of log, where the gleaner has 16 MiB: three eighths
+// of that are 6.
 TEST(LongTailTest, a_tail_takes_memory_of_volatile_pages) {
   constexpr std::uint64_t kRows = 6'000;
   constexpr std::uint64_t kRounds = 2;
@@ -56,7 +56,7 @@ TEST(LongTailTest, a_tail_takes_memory_of_volatile_pages) {
   while (foedus::internal::StorageAccess::control_of(tree)->has_unapplied()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // Once nobody can ask for the tail any more.
+  // The memory is returned once no operation can need the tail any more.
   while (testing::engine_of(*db).pool().bytes_max() != bound) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

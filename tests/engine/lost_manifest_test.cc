@@ -1,7 +1,7 @@
 // ctest-labels: crash
-// The newest manifest is lost while a database that knows it is open, at one place of a glean after
-// the other: what it lists is in no other manifest, and stays until it is written again (E27). One
-// thread and a simulated device.
+// The newest manifest is lost while the database is open, at each place of a glean in turn. Its
+// files are in no other manifest, and stay until it is written again (E27). One thread and a
+// simulated device.
 #include <functional>
 #include <string>
 
@@ -23,7 +23,7 @@ using Life = testing::TreeLife;
 class LostManifest : public testing::SupersededTest {
  protected:
   static std::string newest_name(Life* life) { return snapshot::manifest_name(life->newest()); }
-  // Once, before that call of which `is_it` holds.
+  // Runs `action` once, before the first call for which `is_it` returns true.
   void at_call(std::function<bool(const CallSeen&)> is_it, std::function<void()> action) {
     calls_seen_ = 0;
     prepared_.set_observer([this, is_it, action](const CallSeen& call) {
@@ -32,14 +32,15 @@ class LostManifest : public testing::SupersededTest {
       action();
     });
   }
-  // Files of the next snapshot are made: what is left over of one before has been removed.
+  // Loses the manifest when files of the next snapshot are made, after orphaned files have been
+  // removed.
   void lose_when_files_are_made(Life* life) {
     at_call([](const CallSeen& call) {
               return call.kind == Call::kCreate && call.name.starts_with("snapshot-");
             },
             [this, life] { prepared_.drop_file(newest_name(life)); });
   }
-  // Nothing is missing, now and in the next life.
+  // Checks that no row is missing, now and in the next life.
   void expect_all_in_two_lives(std::unique_ptr<Life> life) {
     prepared_.set_observer(nullptr);
     ASSERT_NO_FATAL_FAILURE(expect_all(life.get()));
@@ -96,14 +97,14 @@ TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
     life->runtime.run_for(kLongUs);
     ASSERT_EQ(at.runs(), 1u);
   }
-  // Once for the one that is written again, once for the pages.
+  // One number is for the rewritten manifest, one for the new pages.
   EXPECT_EQ(life->newest(), page::SnapshotNumber{found + 2});
   EXPECT_FALSE(life->engine->gleaning()->has_failed());
   expect_all_in_two_lives(std::move(life));
 }
 
-// Goal: a manifest that a glean left as it failed, and that was damaged before anybody relied on
-// it, is in no later one's way. Method: the last sync of the directory fails.
+// Goal: the damaged manifest of a failed glean, which was never used, does not hinder a later
+// glean. Method: the last sync of the directory fails.
 TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
@@ -123,9 +124,9 @@ TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
   expect_all_in_two_lives(std::move(life));
 }
 
-// Goal: what fails between two gleans, in a step that removes files, costs the next glean nothing.
-// Method: files wait for a reader; the manifest is lost before they go, and is written again, but
-// the directory cannot be synced behind its name.
+// Goal: a failure between two gleans, in a step that removes files, does not affect the next glean.
+// Method: files wait for a reader; the manifest is lost before they are removed, and is written
+// again, but the directory cannot be synced after its name.
 TEST_F(LostManifest, before_files_go_costs_no_glean) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);

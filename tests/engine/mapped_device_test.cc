@@ -1,6 +1,6 @@
-// Options::device: on persistent memory a database is durable by stores, and where there is none it
-// says so and is what it would be otherwise. Method: this program's own definitions of calls stand
-// before those of libpmem and of the C library; they say that memory is persistent, and count.
+// Options::device: on persistent memory a database is durable by stores; without any it says so and
+// works as on files. Method: the program defines calls of libpmem and of the C library itself; they
+// report persistent memory, and count.
 #ifdef FOEDUS_HAVE_LIBPMEM
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class MappedDeviceTest : public ::testing::Test {
     };
     return options;
   }
-  // Rows of all sizes: small ones, and some of several pages.
+  // Returns a row: most are small, and some have several pages.
   static std::string payload(std::uint64_t row, char letter) {
     return std::string(row % 50 == 7 ? 9'000 : row % 300, letter);
   }
@@ -80,8 +80,8 @@ class MappedDeviceTest : public ::testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// Goal: what was committed is there again, from the log, from snapshots and from both, whichever
-// device wrote it and whichever reads it.
+// Goal: commits are recovered from the log, from snapshots and from both, whichever device wrote
+// them and whichever reads them.
 TEST_F(MappedDeviceTest, a_database_lives_on_it_and_moves_from_one_device_to_the_other) {
   TestDatabase db(options());
   EXPECT_EQ(db->effective_options().options.device, DeviceKind::kMapped);

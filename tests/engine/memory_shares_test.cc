@@ -1,5 +1,5 @@
-// E29: each part of memory_bytes gets all of its share whatever the others take. Log buffers take
-// nothing from what the fill of volatile pages is measured against, and nothing takes theirs.
+// E29: each part of memory_bytes gets all of its share, whatever the others take. Log buffers have
+// memory of their own, which does not count against volatile pages.
 #include "foedus-core/engine/memory_shares.h"
 
 #include <gtest/gtest.h>
@@ -56,8 +56,8 @@ TEST(GleanTasksTest, there_are_more_of_them_where_there_are_more_processors) {
   EXPECT_EQ(given.glean.installers, 3u);
 }
 
-// Goal: there is room for the largest transaction, and for pages, however little or much memory
-// there is. Method: by default an eighth of memory is the gleaner's, and a quarter the cache's.
+// Goal: there is memory for the largest transaction and for pages, however little or much there is
+// in all. Method: by default the gleaner has an eighth of memory, and the cache a quarter.
 TEST(MemorySharesTest, all_parts_are_memory_bytes) {
   const struct {
     std::uint64_t memory_bytes;
@@ -95,9 +95,9 @@ TEST(MemorySharesTest, memory_for_no_log_buffer_is_refused_by_name) {
   EXPECT_NE(shares.status().message().find("log_buffer_bytes"), std::string::npos);
 }
 
-// Goal: gleans make room for volatile pages also where log buffers have most of memory: a writer
-// who finds none does so for a while only. Method: eight sessions, of which one writes four times
-// what there is memory for; it asks for no glean, and tries again.
+// Goal: gleans free volatile pages also if log buffers have most of memory: a writer lacks memory
+// only for a while. Method: of eight sessions one writes four times the size of memory; it requests
+// no glean, and tries again.
 TEST(MemorySharesTest, an_explicit_session_writes_more_than_there_is_memory_for) {
   Options options;
   options.memory_bytes = 256 * kMiB;
@@ -125,9 +125,9 @@ TEST(MemorySharesTest, an_explicit_session_writes_more_than_there_is_memory_for)
   }
 }
 
-// Goal: a thread that comes late gets its session, and its large transaction, however much others
-// have taken. Method: volatile pages and the cache grow as far as they can; then sessions are made,
-// of which one writes as much as a transaction may, until there is no memory for another.
+// Goal: a late thread gets its session and a large transaction, however much memory pages have
+// taken. Method: volatile pages and the cache grow as far as they can. Then sessions are made until
+// there is no memory for another; one of them writes as much as a transaction may.
 TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken) {
   Options options;
   options.memory_bytes = 256 * kMiB;

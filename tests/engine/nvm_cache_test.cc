@@ -1,6 +1,6 @@
-// Options::nvm_cache: pages of snapshots on non-volatile memory that DRAM keeps in part. What
-// transactions see is the same as with whole pages; fewer lines are loaded; and bytes that no
-// checksum has vouched for lead nowhere.
+// Options::nvm_cache: pages of snapshots on non-volatile memory that DRAM keeps in part.
+// Transactions see the same rows as with whole pages, fewer lines are loaded, and unverified bytes
+// do no harm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,13 +29,13 @@ Options options_of(NvmCache cache) {
   options.device = DeviceKind::kEmulated;
   options.nvm_latency_ns = 0;
   options.nvm_cache = cache;
-  options.glean.volatile_percent = 0;  // all pages are dropped behind a glean
+  options.glean.volatile_percent = 0;  // all pages are dropped after a glean
   return options;
 }
 
 class NvmCacheTest : public ::testing::TestWithParam<NvmCache> {};
 
-// Goal: rows of all sizes and kinds, present and missing, at the snapshot, above it, and after a
+// Goal: rows of all sizes and kinds, present and missing, in the snapshot, above it, and after a
 // restart, are the same however their pages are kept.
 TEST_P(NvmCacheTest, rows_are_what_they_are_with_whole_pages) {
   TestDatabase db(options_of(GetParam()));
@@ -62,8 +62,8 @@ TEST_P(NvmCacheTest, rows_are_what_they_are_with_whole_pages) {
   storages.expect('c', 0, 100);
 }
 
-// Keys of all lengths: some end in a slice, some have a remainder, and some share slices, so that
-// there are layers; beside each one that is there, one that is not.
+// Returns keys of all lengths: some end in a slice, some have a remainder, and some share slices,
+// so that there are layers. Each present key has an absent neighbour.
 std::string long_key(std::uint64_t row) {
   const std::string number = std::to_string(row);
   if (row % 3 == 0) return number;
@@ -71,7 +71,7 @@ std::string long_key(std::uint64_t row) {
   return number + " and what is behind it";
 }
 
-// The row; empty if there is none.
+// Returns the row, or an empty string if there is none.
 std::string found_by(Result<std::string> got) {
   if (got.is_ok()) return std::move(got).value();
   EXPECT_EQ(got.code(), ErrorCode::kNotFound) << got.status().message();
@@ -139,7 +139,7 @@ TEST(NvmCacheAutoTest, lines_are_for_memory_that_is_fast) {
   }
 }
 
-// Goal: pages are whole while there is memory for them, and lines come when there is none.
+// Goal: pages are loaded whole while there is memory for them, and by lines when there is none.
 TEST(NvmCacheAutoTest, lines_are_for_what_memory_has_no_room_for) {
   Options options = options_of(NvmCache::kAuto);
   options.memory_bytes = 64u << 20;
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Each, NvmCacheTest,
                                            NvmCache::kPages, NvmCache::kHybrid,
                                            NvmCache::kDirect));
 
-// Lines that so many reads of rows of the tree load, of random ones if `spread`.
+// Returns how many lines `reads` reads of rows of the tree load.
 std::uint64_t lines_loaded(Database* db, std::uint64_t reads, std::uint64_t spread) {
   const Masstree tree = must(db->open_masstree("tree"));
   const std::uint64_t before = db->stats().nvm.lines_read;
@@ -200,7 +200,7 @@ TEST(NvmCacheLinesTest, what_was_loaded_is_not_loaded_again) {
   Storages(&*db).write('a', 0, kRows);
   must(db->glean());
   EXPECT_GT(lines_loaded(&*db, 100, 29), 0u);
-  lines_loaded(&*db, 100, 29);  // what is loaded on a guess may be other lines now
+  lines_loaded(&*db, 100, 29);  // the guessed lines may differ now
   EXPECT_EQ(lines_loaded(&*db, 100, 29), 0u);
   EXPECT_GT(db->stats().cache_lines_loaded, 0u);
   EXPECT_EQ(db->stats().cache_pages_outgrown, 0u);
@@ -247,9 +247,9 @@ void damage(const std::string& dir, std::mt19937_64* random) {
   }
 }
 
-// Goal: lost memory that nothing has checked ends no process and is no loop. Method: random bytes
-// of the files are overwritten; each read of a row ends with a row, without one, or with an error
-// that says so.
+// Goal: damaged memory that no checksum has covered causes no crash and no endless loop. Method:
+// random bytes of the files are overwritten; each read of a row returns a row, none, or an error
+// that names the damage.
 void expect_no_way_out_of_damaged_lines(NvmCache cache, bool is_reopened) {
   const std::uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
@@ -351,8 +351,7 @@ struct LinesOfRead {
   std::uint64_t of_array;
 };
 
-// The fewest of several reads, for the engine's tasks read files meanwhile: what no read can do
-// without.
+// Returns the fewest lines of several reads, because the engine's tasks read files meanwhile.
 LinesOfRead lines_of_read(Database* db, std::uint64_t row) {
   const Masstree tree = must(db->open_masstree("tree"));
   const Hash hash = must(db->open_hash("hash"));
@@ -376,14 +375,14 @@ LinesOfRead lines_of_read(Database* db, std::uint64_t row) {
   };
 }
 
-// A database whose rows are all in a snapshot, opened anew.
+// Makes a database whose rows are all in a snapshot, and opens it again.
 void fill(TestDatabase* db) {
   Storages(&**db).write('a', 0, kRows);
   must((*db)->glean());
   ASSERT_NO_FATAL_FAILURE(db->reopen());
 }
 
-// Goal: nothing is kept, be it above the rows; and few lines are read of each page. Method: each
+// Goal: no page is kept, not even above the rows, and few lines are read of each page. Method: each
 // of several reads of one row reads some lines.
 TEST(NvmCacheInPlaceTest, a_direct_read_reads_a_few_lines_each_time) {
   TestDatabase db(options_of(NvmCache::kDirect));
@@ -403,7 +402,8 @@ TEST(NvmCacheInPlaceTest, a_direct_read_reads_a_few_lines_each_time) {
   EXPECT_EQ(db->stats().cache_lines_loaded, 0u);
 }
 
-// Goal: pages above the rows are read once, whole; of those with rows a few lines each time.
+// Goal: pages above the rows are read once, whole; of pages with rows a few lines are read each
+// time.
 TEST(NvmCacheInPlaceTest, a_hybrid_read_reads_a_few_lines_of_the_page_of_the_row) {
   TestDatabase db(options_of(NvmCache::kHybrid));
   ASSERT_NO_FATAL_FAILURE(fill(&db));
@@ -422,8 +422,8 @@ TEST(NvmCacheInPlaceTest, a_hybrid_read_reads_a_few_lines_of_the_page_of_the_row
   EXPECT_LT(misses, 16u) << "fewer than there are pages of rows";
 }
 
-// Goal: a search of a page above the rows that is there in part believes no count of its keys.
-// Method: all such pages of the tree say that they have more than there is room for.
+// Goal: a search of a partly loaded interior page does not trust the count of its keys. Method: all
+// such pages of the tree claim more keys than a page can hold.
 TEST(NvmCacheInPlaceTest, more_keys_than_a_page_has_room_for_are_refused) {
   TestDatabase db(options_of(NvmCache::kDirect));
   ASSERT_NO_FATAL_FAILURE(fill(&db));
@@ -455,7 +455,7 @@ TEST(NvmCacheInPlaceTest, more_keys_than_a_page_has_room_for_are_refused) {
   }));
 }
 
-// Goal: what a scan or a write has put into the cache is no cache of rows for reads.
+// Goal: reads of rows do not use pages of rows that a scan or a write has put into the cache.
 TEST(NvmCacheInPlaceTest, reads_of_rows_pass_by_whole_pages_of_them) {
   for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
     TestDatabase db(options_of(cache));
@@ -471,7 +471,7 @@ TEST(NvmCacheInPlaceTest, reads_of_rows_pass_by_whole_pages_of_them) {
   }
 }
 
-// Goal: rows that are announced are found as others are.
+// Goal: announced rows are found as others are.
 TEST(NvmCacheInPlaceTest, reads_ahead_are_of_no_harm) {
   for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
     TestDatabase db(options_of(cache));

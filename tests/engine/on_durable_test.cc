@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Who is told that a commit is durable: by whom, and what he may do.
+// Callbacks of durable commits: the thread that runs them, and the calls that they may make.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,8 +16,8 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-// Nothing becomes durable for a second but for who waits, and he does the work in his own thread:
-// his log has one logger.
+// Returns options with which commits become durable after a second, unless a thread waits. As there
+// is one logger, the waiter does the work in its own thread.
 Options patient() {
   Options options = small_options("");
   options.socs = 1;
@@ -29,8 +29,8 @@ void wait_for(const std::atomic<bool>& told) {
   while (!told) base::system_sleep_us(100);
 }
 
-// Goal: a user's thread that waits for its own commit does not run what others, or it, have asked
-// to be told: it may hold what that needs.
+// Goal: a user's thread that waits for its own commit runs no callbacks: it may hold locks that
+// they need.
 TEST(OnDurableTest, callbacks_come_from_a_thread_of_the_engine) {
   TestDatabase db(patient());
   const Masstree tree = must(db->open_masstree("tree"));
@@ -38,7 +38,7 @@ TEST(OnDurableTest, callbacks_come_from_a_thread_of_the_engine) {
     Ticket ticket;
     must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), "row"); }, {.ticket = &ticket}));
     const std::thread::id asker = std::this_thread::get_id();
-    bool is_asking = true;  // of the asker's thread
+    bool is_asking = true;  // of the requesting thread
     std::atomic<bool> told{false};
     ticket.on_durable([&](const Status& status) {
       must(status);
@@ -51,7 +51,7 @@ TEST(OnDurableTest, callbacks_come_from_a_thread_of_the_engine) {
   }
 }
 
-// Goal: a callback asks for facts, whatever the database is at: here it makes a storage.
+// Goal: a callback may read statistics at any time: here while a storage is created.
 TEST(OnDurableTest, a_callback_may_ask_for_figures) {
   TestDatabase db(patient());
   const Masstree tree = must(db->open_masstree("tree"));

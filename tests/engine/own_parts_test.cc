@@ -1,6 +1,7 @@
 // ctest-labels: concurrency
 // A transaction that wrote a part of a record reads it, and meanwhile the record moves: other
-// sessions make it larger, or split its page, or a glean drops the page. It sees what it wrote.
+// sessions make it larger or split its page, or a glean drops the page. The transaction sees its
+// own write.
 #include <functional>
 
 #include "foedus-core/base/sync_point.h"
@@ -14,7 +15,7 @@ using testing::TestDatabase;
 
 constexpr std::uint64_t kRows = 60;
 
-// What this thread does once at its next read of a record with own writes.
+// An action that this thread runs once, at its next read of a record with own writes.
 class AtOwnRead {
  public:
   explicit AtOwnRead(std::function<void()> action) {
@@ -91,7 +92,7 @@ class OwnPartsTest : public ::testing::Test {
       return {};
     }));
   }
-  // The second session writes to all other rows, and makes new ones.
+  // Lets the second session write to all other rows and insert new ones.
   void change_others(const KeyedStorage& storage) {
     for (std::uint64_t i = 0; i < 10 * kRows; ++i) {
       if (i == kMine) continue;
@@ -117,7 +118,8 @@ TEST_F(OwnPartsTest, in_a_hash_whose_bins_split) {
   expect_own_part(hash_, [&] { change_others(hash_); });
 }
 
-// The pages go without waiting for the transaction, which finds its record in a snapshot page.
+// The pages are dropped without waiting for the transaction, which finds its record in a snapshot
+// page.
 TEST_F(OwnPartsTest, in_a_master_tree_that_is_dropped_for_its_snapshot) {
   expect_own_part(tree_, [&] { must(db_->glean()); });
 }
@@ -128,12 +130,12 @@ TEST_F(OwnPartsTest, in_an_array_that_is_dropped_for_its_snapshot) {
   expect_own_part(array_, [&] { must(db_->glean()); });
 }
 
-// A record that becomes larger in its bin: what another session committed, under the own part.
+// The record becomes larger in its bin by another session's commit, under the own write.
 TEST_F(OwnPartsTest, in_a_hash_whose_record_grows) {
   expect_own_part(hash_, [&] {
     Txn txn = must(second_.begin());
     must(txn.put(hash_, key(kMine), std::string(600, 'o')));
-    txn.rollback();  // the room stays
+    txn.rollback();  // the space stays
   });
 }
 

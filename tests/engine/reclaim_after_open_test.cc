@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// What recovery leaves to the open database: files of which half is superseded give their room back
-// once somebody has opened, not before (engine/recovery.cc). One thread and a simulated device.
+// The work that recovery leaves to the open database: files of which half is superseded are
+// reclaimed after the open, not before (engine/recovery.cc). One thread and a simulated device.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -48,8 +48,8 @@ TEST_F(ReclaimAfterOpenTest, pages_are_moved_once_the_database_is_open) {
 }
 
 // Goal: a database that is never open for long does not grow. Method: lives in which the gleaner
-// gets nowhere after recovery, each of which rewrites about half of the rows, and a bit less than
-// the one before, so that something of all stays; an error on the way is made up for.
+// does nothing after recovery. Each rewrites about half of the rows, and a bit less than the one
+// before, so that a part of each file stays live. One life has an error of the device.
 TEST_F(ReclaimAfterOpenTest, recovery_moves_what_no_life_before_had_the_time_for) {
   const std::uint64_t bytes_before = snapshot_bytes(prepared_);
   std::uint64_t bytes_max = 0;
@@ -57,7 +57,7 @@ TEST_F(ReclaimAfterOpenTest, recovery_moves_what_no_life_before_had_the_time_for
     const auto device = prepared_.copy();
     Options options = testing::small_options("/failing");
     ManualRuntime runtime;
-    device->fail(Call::kRename, 1, EIO);  // after that of the glean
+    device->fail(Call::kRename, 1, EIO);  // after the rename of the glean
     const auto opened = Engine::open(options, {.runtime = &runtime, .device = device.get()});
     errors_ += opened.is_ok() ? 0 : 1;
     {
@@ -74,7 +74,7 @@ TEST_F(ReclaimAfterOpenTest, recovery_moves_what_no_life_before_had_the_time_for
   ASSERT_NO_FATAL_FAILURE(expect_all(&life));
 }
 
-// Goal: a glean that moves pages installs twice, and tells what the first time was like. Method:
+// Goal: a glean that moves pages installs twice, and its figures are of the first time. Method:
 // more is written than may be volatile, while some rows are in use; gleans begin by themselves, and
 // each leaves some rows in the files of the one before.
 TEST_F(ReclaimAfterOpenTest, what_a_glean_spared_is_told_also_if_it_moved_pages) {
@@ -101,9 +101,9 @@ TEST_F(ReclaimAfterOpenTest, what_a_glean_spared_is_told_also_if_it_moved_pages)
   EXPECT_GT(spared, 0u);
 }
 
-// E50. Goal: gleans and moves write no page while files that were removed still have their room.
-// Method: more snapshots are kept than there is room for, so that both remove some before; each
-// new file is an occasion to look for room without a name.
+// E50. Goal: gleans and moves write no page while removed files still take space. Method: more
+// snapshots are kept than there is space for, so that both remove some before; at each new file the
+// test checks for space without a name.
 TEST_F(ReclaimAfterOpenTest, pages_are_written_when_removed_files_have_given_their_room_back) {
   Life life(&prepared_, 256u << 20, 60, OpenUntil::kRecovered, 12);
   std::uint64_t files = 0;
@@ -124,9 +124,8 @@ TEST_F(ReclaimAfterOpenTest, pages_are_written_when_removed_files_have_given_the
   prepared_.set_observer({});
 }
 
-// Goal: transactions that last for long keep files of old snapshots for as long, not until there is
-// a glean that meets none of them. Method: one that begins before a glean and ends after it; no
-// glean follows.
+// Goal: a long transaction keeps files of old snapshots until its end, and not until a later glean.
+// Method: it begins before a glean and ends after it; no glean follows.
 TEST_F(ReclaimAfterOpenTest, files_go_when_the_last_transaction_that_may_read_them_is_over) {
   Life life(&prepared_);
   life.runtime.run_for(kLongUs);
@@ -168,7 +167,7 @@ TEST_F(ReclaimAfterOpenTest, a_power_failure_at_any_call_loses_nothing) {
   std::printf("%llu power failures\n", static_cast<unsigned long long>(point));
 }
 
-// Goal: an error leaves what a later glean starts from, whatever is on the device by then.
+// Goal: after an error at any call a later glean can start from the state of the device.
 TEST_F(ReclaimAfterOpenTest, an_error_of_any_call_leaves_a_database_that_works) {
   std::uint64_t errors = 0;
   for (const Call kind : {Call::kOpen, Call::kCreate, Call::kRead, Call::kWrite, Call::kSync,

@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// Files whose pages were moved elsewhere go while transactions read: at each step others read cold
-// pages, some of them since before, and write. One thread and a simulated device.
+// Files whose pages were moved are removed while transactions read: at each step transactions read
+// cold pages, some of them since before, and write. One thread and a simulated device.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -32,7 +32,7 @@ std::uint64_t file_count(const FailingDevice& device) { return files_of(device).
 
 class ReclaimSteps : public testing::SupersededTest {
  protected:
-  // A transaction of a session of its own, which has read the first half of the rows.
+  // Returns a transaction of a session of its own that has read the first half of the rows.
   static Txn begin_reading(Life* life, const TxnOptions& options, const testing::TreeRows& rows) {
     Txn txn = must(engine::begin_txn(must(life->engine->take_session()), options));
     life->expect_in(txn, rows, 0, kHalf);
@@ -47,9 +47,9 @@ class ReclaimSteps : public testing::SupersededTest {
   }
 };
 
-// Goal: a serializable reader from before, and one of the snapshot of then, go on at the step and
-// behind it; what is written at the step is there. Nothing that the two may read goes before they
-// are over.
+// Goal: a serializable reader from before the step, and a reader of the snapshot of that time, go
+// on at the step and after it; a write at the step is not lost. No file that the two may read is
+// removed before they end.
 TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
   for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
     SCOPED_TRACE(place);
@@ -76,7 +76,7 @@ TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
       ASSERT_EQ(at.runs(), 1u);
       EXPECT_GT(life.newest(), found);
       EXPECT_GT(file_count(*device), files) << "the moved pages are new, and nothing has gone";
-      // It missed the write.
+      // The reader missed the write.
       EXPECT_EQ(before.commit().code(), ErrorCode::kConflict);
       life.runtime.run_for(kLongUs);
       EXPECT_GT(file_count(*device), 1u);
@@ -89,7 +89,7 @@ TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
   }
 }
 
-// Goal: a reader that wrote nowhere is no conflict, and commits at the step.
+// Goal: a reader from before that wrote nothing does not conflict, and commits at the step.
 TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
   for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
     SCOPED_TRACE(place);
@@ -110,8 +110,8 @@ TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
   }
 }
 
-// Goal: who reads the snapshot of before, and who begins when the files are about to go, read on
-// when they have gone. The one keeps what its manifest names.
+// Goal: a reader of the earlier snapshot, and one that begins just before files are removed, go on
+// after the removal. The files that the earlier manifest names stay for the first one.
 TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
   Life life(&prepared_);
   Txn of_snapshot = begin_reading(
@@ -150,9 +150,9 @@ TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
   ASSERT_NO_FATAL_FAILURE(expect_all(&life));
 }
 
-// Goal: who reads a snapshot of a database that is not recovered yet reads it to the end, although
-// recovery moves pages and removes files; so does who begins when they have just been moved.
-// Method: lives that end before the gleaner moves anything, until recovery has to.
+// Goal: a transaction that reads a snapshot before recovery is over reads it to the end, although
+// recovery moves pages and removes files; so does one that begins just after a move. Method: lives
+// that end before the gleaner moves a page, until recovery has to.
 TEST_F(ReclaimSteps, readers_of_an_early_open_go_on_while_recovery_moves_pages) {
   unsigned moves = 0;
   for (char letter = 'd'; letter < 'p' && !HasFatalFailure(); ++letter) {

@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// What recovery makes of a log: ids that were used once, records of several loggers in the order of
-// their transactions, DDL in its place between them; and logs that no engine writes.
+// Recovery of logs: ids that were used once, records of several loggers in the order of their
+// transactions, DDL in its place between them, and logs that no engine writes.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -40,7 +40,7 @@ struct Small {
     meta.name = name;
     return must(engine->catalog().open(meta));
   }
-  // Whatever the catalog has.
+  // Logs a DDL record, whatever the catalog has.
   void write(log::LogRecordType type, page::StorageId id, std::string_view name,
              std::string_view parameters) {
     engine->publish_ddl(must(engine->prepare_ddl(type, id, name, parameters)));
@@ -66,7 +66,7 @@ Ticket put(engine::EngineSession* session, const Masstree& tree, std::string_vie
   return must(txn.commit());
 }
 
-// TIDs of the records of `type` in a log that was closed.
+// Returns the TIDs of the records of `type` in a closed log.
 std::vector<page::Tid> tids_of(FailingDevice* device, log::LogRecordType type) {
   ManualRuntime runtime;
   const auto log = must(log::Log::open(device, &runtime, {}, {}));
@@ -106,8 +106,8 @@ std::size_t snapshot_files(const std::string& dir) {
   return count;
 }
 
-// Goal: what was dropped takes no room on the device for good. Method: the only storage has a
-// snapshot; it is dropped, and no glean follows before the database is closed.
+// Goal: a dropped storage does not take space on the device for ever. Method: the only storage has
+// a snapshot; it is dropped, and no glean follows before the database is closed.
 TEST(RecoveryTest, files_of_the_last_storage_go_at_the_next_open) {
   Options options = testing::small_options("");
   options.snapshots_kept = 1;
@@ -225,8 +225,8 @@ TEST(RecoveryTest, ddl_of_one_epoch_has_ascending_tids) {
 }
 
 // Goal: E5, no record of a storage is newer than its drop. Method: a commit that passed its checks
-// before the drop began is held while the drop is at work; whether the clock goes on meanwhile, and
-// hides that the drop did not wait, is up to the machine, so that the drop's own step is looked at.
+// before the drop began is stopped while the drop is at work. The clock may advance meanwhile and
+// hide that the drop did not wait, so the test checks the drop's own step.
 std::atomic<bool> holds_commit{false};
 std::atomic<bool> commit_is_held{false};
 std::atomic<bool> drop_is_marked{false};
@@ -289,14 +289,14 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
   expect_refused(&device, "creates a storage twice");
 }
 
-// Goal: segments are read side by side, and together say what the log says. Method: what is created
-// in one segment is filled in others and dropped in yet another one.
+// Goal: segments that are read in parallel give the state of the whole log. Method: storages are
+// created in one segment, filled in others and dropped in yet another one.
 TEST(RecoveryTest, a_storage_is_created_filled_and_dropped_in_different_segments) {
   Options options = testing::small_options("");
   options.log_segment_bytes = 1u << 20;
   options.glean.log_bytes = options.glean.log_bytes_max = 0;
   TestDatabase db(options);
-  constexpr unsigned kRows = 1'500;  // more than a segment of them
+  constexpr unsigned kRows = 1'500;  // more than fit into a segment
   const std::string row(1'000, 'r');
   const auto fill = [&](const Masstree& tree) {
     for (unsigned i = 0; i < kRows; ++i) {
@@ -378,8 +378,8 @@ TEST(RecoveryTest, a_rotten_segment_is_refused) {
   expect_refused(&device, "log-0-00000001");
 }
 
-// Goal: tables are not opened in part, and nothing is lost. Method: more empty ones, of a page
-// each, than the memory of the next open has pages.
+// Goal: storages are not opened in part, and none is lost. Method: more empty ones, of a page each,
+// than the memory of the next open has pages.
 TEST(RecoveryTest, tables_for_which_there_are_no_pages_are_refused_until_there_are) {
   constexpr std::size_t kTables = 4'200;
   const testing::TestDirectory directory;

@@ -1,4 +1,4 @@
-// Txn::scan_prefix: the rows whose keys begin with some bytes, and no others.
+// Txn::scan_prefix returns the rows whose keys begin with some bytes, and no others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ using namespace std::string_literals;
 using Model = std::map<std::string, std::string>;
 using ModelRows = std::vector<std::pair<std::string, std::string>>;
 
-// Keys of zero bytes, of bytes without a neighbour above, and of bytes next to these, of all
-// lengths; many share slices and whole layers.
+// Returns random bytes out of 0x00, 0xff and their neighbours, so that many keys share slices and
+// whole layers.
 std::string random_bytes(base::Random* random, std::size_t bytes_max) {
   std::string bytes(random->below(bytes_max + 1), '\0');
   for (char& c : bytes) c = "\0\x01\xfe\xff\xff"[random->below(5)];
@@ -63,7 +63,7 @@ Result<ModelRows> scanned(Txn& txn, const Masstree& tree, std::string_view prefi
 
 class ScanPrefixTest : public ::testing::Test {
  protected:
-  // Looks at prefixes of keys that are there, of random ones, and of none.
+  // Checks prefixes of present keys, of random ones, and the empty one.
   void expect_prefixes(Txn& txn, const Model& model, std::uint64_t count) {
     std::uint64_t rows_seen = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -91,8 +91,9 @@ class ScanPrefixTest : public ::testing::Test {
   base::Random random_{testing::test_seed(11)};
 };
 
-// Property: the rows are those of a std::map whose keys begin so, in a serializable transaction
-// with its own writes, in one that reads the latest, and in a snapshot of an earlier state.
+// Property: the rows are those of a std::map whose keys have the prefix: in a serializable
+// transaction with its own writes, in one that reads the newest versions, and in a snapshot of an
+// earlier state.
 TEST_F(ScanPrefixTest, returns_the_rows_of_a_model) {
   constexpr std::uint64_t kScans = 400;
   for (int round = 0; round < 3; ++round) {
@@ -134,8 +135,8 @@ TEST_F(ScanPrefixTest, returns_the_rows_of_a_model) {
   }
 }
 
-// Property: key_prefix() finds the rows whose columns are the first ones and whose next one begins
-// with a string.
+// Property: key_prefix() finds the rows that have the given first columns and whose next column
+// begins with a string.
 TEST_F(ScanPrefixTest, of_key_prefix_returns_the_rows_whose_columns_match) {
   using Columns = std::tuple<std::uint32_t, std::string, std::int64_t>;
   std::vector<Columns> model;
@@ -206,7 +207,7 @@ TEST_F(ScanPrefixTest, a_prefix_that_no_key_can_have_is_refused) {
   EXPECT_EQ(scanned(txn, tree_, "a", {}).code(), ErrorCode::kClosed);
 }
 
-// A row that another transaction adds is a phantom within the prefix, and none next to it.
+// A row that another transaction inserts is a phantom within the prefix, and none next to it.
 TEST_F(ScanPrefixTest, a_new_row_within_the_prefix_is_a_conflict) {
   const auto commit_beside = [&](const Key& added) {
     for (int i = 0; i < 200; ++i) put(std::string(key("Pas", i).view()), "next to it");

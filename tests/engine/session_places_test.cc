@@ -1,5 +1,5 @@
-// Which SOC a session belongs to, and which session a thread gets by where it runs (E34, E45).
-// Method: the runtime says which processor the one thread of the test runs on.
+// The SOC of a session, and the session that a thread gets on its processor (E34, E45). Method: the
+// runtime says on which processor the only thread of the test runs.
 #include <set>
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ struct Placed {
     std::erase(claimed, session);
     engine->sessions().release(session);
   }
-  // What a transaction of the thread uses at that moment.
+  // Returns the session that a transaction of the thread uses at that moment.
   EngineSession* use_on(std::uint32_t processor) {
     EngineSession* const session = claim_on(processor);
     release(session);
@@ -81,7 +81,8 @@ TEST(SessionPlacesTest, a_new_session_belongs_to_the_soc_of_its_threads_processo
   }
 }
 
-// Goal: memory follows the session. Method: a page of its stock, and where its log goes.
+// Goal: memory follows the session. Method: the test checks a page of its stock and the place of
+// its log.
 TEST(SessionPlacesTest, pages_and_log_of_a_session_are_those_of_its_soc) {
   Placed db(2, 2);
   const Masstree tree = db.tree();
@@ -109,7 +110,8 @@ TEST(SessionPlacesTest, pages_and_log_of_a_session_are_those_of_its_soc) {
   }
 }
 
-// Goal: each logger of a SOC has its part of the SOC's sessions. Method: which segment grows.
+// Goal: each logger of a SOC has its part of the SOC's sessions. Method: the test checks which
+// segment grows.
 TEST(SessionPlacesTest, sessions_of_a_soc_are_dealt_out_to_its_loggers) {
   Placed db(2, 2, 16, 3);
   const Masstree tree = db.tree();
@@ -164,8 +166,8 @@ TEST(SessionPlacesTest, the_last_session_is_taken_from_another_soc) {
   EXPECT_NE(taken, shared);
 }
 
-// Goal: a thread whose session is of another SOC does not look for another one at each transaction,
-// but does so once it has moved. Method: a session of its own SOC becomes free meanwhile.
+// Goal: a thread with a session of another SOC keeps it until the thread has moved. Method: a
+// session of its own SOC becomes free meanwhile.
 TEST(SessionPlacesTest, a_session_of_another_soc_is_kept_until_its_thread_moves) {
   Placed db(2, 2, 2);
   EngineSession* const remote = db.use_on(0);
@@ -177,7 +179,7 @@ TEST(SessionPlacesTest, a_session_of_another_soc_is_kept_until_its_thread_moves)
   EXPECT_EQ(db.use_on(1), local);
 }
 
-// Goal: a thread that waits takes what becomes free first, whatever its SOC.
+// Goal: a thread that waits takes the first session that becomes free, whatever its SOC.
 TEST(SessionPlacesTest, a_thread_that_waits_takes_a_session_of_any_soc) {
   Placed db(2, 2, 1);
   EngineSession* const only = db.claim_on(0);
@@ -200,8 +202,8 @@ TEST(SessionPlacesTest, a_thread_that_waits_takes_a_session_of_any_soc) {
   db.runtime.stop(&releaser);
 }
 
-// Goal: what a thread commits is in the order of its commits, whatever session it uses: records of
-// sequential storages are in the order of TIDs. Method: a session that has come to a higher TID.
+// Goal: TIDs of a thread's commits ascend whatever sessions it uses, because records of sequential
+// storages are in the order of TIDs. Method: the thread leaves a session that has a higher TID.
 TEST(SessionPlacesTest, a_thread_that_moves_takes_its_last_tid_along) {
   Placed db(2, 2);
   const auto commit_on = [&](std::uint32_t processor, page::Tid tid) {
@@ -229,8 +231,8 @@ TEST(SessionPlacesTest, sessions_of_a_processor_fill_all_of_its_socs_evenly) {
   for (const std::uint32_t soc : {4u, 5u, 6u, 7u}) EXPECT_EQ(db.take_on(1)->soc(), soc);
 }
 
-// Commits as many transactions as TouchCount looks at one of, each of which writes one row. They
-// fill several pages.
+// Commits transactions of one row each, of which TouchCount samples one. The rows fill several
+// pages.
 void write_rows(EngineSession* session, const Masstree& tree) {
   for (std::uint64_t i = 0; i < engine::TouchCount::kInterval; ++i) {
     Txn txn = must(engine::begin_txn(session, {}));
@@ -239,8 +241,8 @@ void write_rows(EngineSession* session, const Masstree& tree) {
   }
 }
 
-// Goal: a page is local where the thread runs on its SOC, and remote where it does not, be it that
-// the page was made elsewhere or that the thread has left the SOC of its session.
+// Goal: a page is local if the thread runs on the page's SOC, and remote otherwise: if the page was
+// made on another SOC, or the thread has left the SOC of its session.
 TEST(SessionPlacesTest, touched_pages_are_local_to_the_soc_that_the_thread_runs_on) {
   Placed db(2, 2);
   const Masstree tree = db.tree();
@@ -265,8 +267,7 @@ TEST(SessionPlacesTest, touched_pages_are_local_to_the_soc_that_the_thread_runs_
   EXPECT_EQ(socs[0].pages_touched_remote, 1u);
 }
 
-// Goal: rows of one page that a transaction reads one after the other are one page touched, and
-// what is read counts as what is written does.
+// Goal: successive rows of one page count as one touched page, and reads count as writes do.
 TEST(SessionPlacesTest, a_run_of_records_of_one_page_is_touched_once) {
   Placed db(2, 2);
   const Masstree tree = db.tree();
@@ -292,7 +293,7 @@ TEST(SessionPlacesTest, touched_pages_are_not_counted_with_one_soc) {
   EXPECT_GT(socs[0].pages_taken_local, 0u);
 }
 
-// Goal: what is said of binding is what was obtained.
+// Goal: the reported binding is the one that was obtained.
 TEST(SessionPlacesTest, nothing_is_bound_to_emulated_socs_and_options_say_so) {
   Placed db(2, 2);
   EXPECT_FALSE(db.engine->effective_options().numa_binding);

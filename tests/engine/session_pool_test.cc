@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Which thread uses which session (E9, E31, E33), and what sessions take of memory (E35).
+// The sessions that threads use (E9, E31, E33), and the memory of sessions (E35).
 #include "foedus-core/engine/session_pool.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(SessionPoolTest, threads_that_take_turns_need_one_session) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// How many threads wait for a session.
+// Threads that wait for a session.
 std::atomic<unsigned> waiting{0};
 void count_waiting(const char* place) {
   static thread_local bool is_counted = false;
@@ -56,8 +56,8 @@ void count_waiting(const char* place) {
   waiting.fetch_add(1);
 }
 
-// Goal: those who wait get sessions in the order in which they came. Method: one session, held
-// until each of five threads has come after the one before.
+// Goal: waiting threads get sessions in the order in which they came. Method: one session is held
+// until five threads have come, one after another.
 TEST(SessionPoolTest, waiting_threads_are_served_in_their_order) {
   TestDatabase db(with_sessions(1));
   const Masstree tree = must(db->open_masstree("tree"));
@@ -82,8 +82,8 @@ TEST(SessionPoolTest, waiting_threads_are_served_in_their_order) {
   EXPECT_EQ(served, (std::vector<unsigned>{0, 1, 2, 3, 4}));
 }
 
-// Goal: a thread that waits is told of a close() as kClosed, and not left behind. Method: the
-// session that it waits for is a Session, which is destroyed only after the close.
+// Goal: close() answers a waiting thread with kClosed. Method: the thread waits for the session of
+// a Session, which is destroyed only after the close.
 TEST(SessionPoolTest, a_thread_that_waits_is_closed_with_the_database) {
   TestDatabase db(with_sessions(1));
   std::optional<Session> session = must(db->new_session());
@@ -108,9 +108,9 @@ TEST(SessionPoolTest, a_session_of_an_explicit_owner_is_lent_to_none) {
   must(db->transact([](Txn&) { return Status(); }, {.timeout_us = 0}));
 }
 
-// Goal: a log buffer is as large as the session's transactions ask for, up to the option, and what
-// they wrote is there after the ring has moved, also rows that the transaction has just read of
-// itself. Method: transactions of growing size, read within and after.
+// Goal: a log buffer grows with the session's transactions, up to the option, and no write is lost
+// when the ring moves, not even rows that the transaction has just read back. Method: transactions
+// of growing size, whose rows are read within and after.
 TEST(SessionPoolTest, a_log_buffer_grows_with_its_transactions) {
   Options options = testing::small_options("");
   options.log_buffer_bytes = 8u << 20;
@@ -161,8 +161,8 @@ TEST(SessionPoolTest, a_log_buffer_grows_with_its_transactions) {
   }));
 }
 
-// Goal: what a transaction remembers counts against memory_bytes, is an error by name where that is
-// spent, and is given back afterwards, also to volatile pages. Method: a transaction that reads one
+// Goal: the sets of a transaction count against memory_bytes, fail with a named error if that is
+// spent, and return the memory afterwards, also to volatile pages. Method: a transaction reads one
 // record of an array again and again.
 TEST(SessionPoolTest, what_a_transaction_remembers_counts_against_memory) {
   Options options;

@@ -45,14 +45,14 @@ struct Storages {
   Sequential list;
 };
 
-// What all storages hold at one moment: tree and hash the same rows.
+// The content of all storages at one moment; tree and hash have the same rows.
 struct State {
   Rows rows;
   std::map<std::uint64_t, std::uint64_t> slots;
   std::vector<std::string> list;
 };
 
-// Changes storages and state alike. One thread.
+// Changes storages and state alike, in one thread.
 void change(Database& db, const Storages& to, State* state, base::Random* random, int times) {
   for (int i = 0; i < times; ++i) {
     const std::uint64_t number = random->below(kNames);
@@ -182,9 +182,8 @@ TEST(SnapshotIsolationTest, before_the_first_glean_no_snapshot_is_found) {
   EXPECT_NE(status.message().find("no snapshot yet"), std::string::npos) << status.message();
 }
 
-// Goal: without any option a snapshot holds what was committed, in all kinds of storages, however
-// many were made before; and one that does is used again. Method: the engine gleans for those who
-// wait alone.
+// Goal: by default a snapshot has all commits, in all kinds of storages, however many snapshots
+// were made before; one that has them is used again. Method: the engine gleans only for waiters.
 TEST(SnapshotIsolationTest, by_default_a_snapshot_holds_all_that_was_committed) {
   Options options = options_of(2);
   options.glean.log_bytes = 0;
@@ -212,8 +211,8 @@ TEST(SnapshotIsolationTest, by_default_a_snapshot_holds_all_that_was_committed) 
   }
 }
 
-// Goal: every snapshot that is kept is the state at its epoch, read again and again, while the
-// storages go on and their pages come and go; and no other can be read.
+// Goal: every kept snapshot is the state at its epoch at each read, while the storages change and
+// their pages are made and dropped; no other snapshot can be read.
 TEST(SnapshotIsolationTest, each_kept_snapshot_is_the_state_at_its_epoch) {
   TestDatabase db(options_of(4));
   const Storages in(*db);
@@ -238,7 +237,7 @@ TEST(SnapshotIsolationTest, each_kept_snapshot_is_the_state_at_its_epoch) {
           },
           {.as_of = covered, .ticket = &ticket});
       if (i + kept < states.size()) {
-        // The oldest may be found as long as it was not expired.
+        // The oldest snapshot may be found until it has expired.
         EXPECT_EQ(status.code(), ErrorCode::kNotFound) << i;
         continue;
       }
@@ -287,7 +286,7 @@ TEST(SnapshotIsolationTest, as_of_is_the_newest_snapshot_that_is_not_above) {
 
 TEST(SnapshotIsolationTest, at_least_waits_for_a_snapshot_with_the_commit) {
   Options options = options_of(2);
-  options.glean.log_bytes = 0;  // nobody gleans but for those who wait
+  options.glean.log_bytes = 0;  // gleans are made for waiters only
   TestDatabase db(options);
   const Array array = must(db->open_array("array", 10, 8));
   for (std::uint64_t i = 1; i <= 5; ++i) {
@@ -372,15 +371,15 @@ TEST(SnapshotIsolationTest, storages_that_are_not_in_the_snapshot_are_empty) {
   must(db->drop_storage("old"));
   EXPECT_EQ(txn.get(old, "a").code(), ErrorCode::kNotFound);
   EXPECT_EQ(txn.scan(old, "", "").failure()->code(), ErrorCode::kNotFound);
-  // Another one of its name is another storage.
+  // A storage of the same name is another storage.
   const Masstree again = must(db->open_masstree("old"));
   EXPECT_EQ(txn.get(again, "a").code(), ErrorCode::kNotFound);
   EXPECT_FALSE(txn.scan(again, "", "").failure().has_value());
   must(txn.commit());
 }
 
-// Goal: what is read stays on the device. Method: a transaction is open through many snapshots; the
-// manifest that it reads by must be there until it ends, then go.
+// Goal: a snapshot that is read stays on the device. Method: a transaction is open while many
+// snapshots are made; its manifest must stay until it ends, and is then removed.
 TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
   TestDatabase db(options_of(1));
   const Storages in(*db);
@@ -408,7 +407,7 @@ TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
     EXPECT_EQ(manifests(), 2u);
     EXPECT_EQ(db->snapshots().size(), 1u);
     expect_state(*txn, in, then);
-    // The scan goes on, too.
+    // An open scan goes on as well.
     for (int rows = 0; rows < 100; ++rows, ++row, ++position) {
       ASSERT_EQ(position->key, row->first);
       ASSERT_EQ(position->payload, row->second);
@@ -421,8 +420,8 @@ TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
   EXPECT_EQ(manifests(), 1u);
 }
 
-// Goal: one transaction reads many times what the page cache has, and keeps nobody from reusing
-// pages meanwhile: its cursors hold ids and copies.
+// Goal: one transaction reads many times the size of the page cache without preventing the reuse of
+// frames: its cursors hold ids and copies.
 TEST(SnapshotIsolationTest, a_scan_may_be_much_longer_than_the_page_cache) {
   Options options = options_of(1);
   options.glean.cache_bytes = 512u << 10;
@@ -471,7 +470,7 @@ TEST(SnapshotIsolationTest, kept_snapshots_are_there_after_a_reopening) {
   const Storages in(*db);
   const std::vector<SnapshotInfo> kept = db->snapshots();
   ASSERT_EQ(kept.size(), 3u);
-  // Recovery may have made one of what the log had behind the last.
+  // Recovery may have made a snapshot of log after the last one.
   const bool has_more = kept.back().covered > states.back().first;
   for (std::size_t i = has_more ? 2 : 1; i < states.size(); ++i) {
     must(db->snapshot(

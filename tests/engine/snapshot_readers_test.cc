@@ -17,7 +17,7 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-// Accounts in three storages: what is moved between two of them leaves the sum as it was.
+// Accounts in three storages: transfers between two of them keep the sum.
 class Bank {
  public:
   static constexpr std::uint64_t kAccounts = 200;
@@ -77,8 +77,8 @@ class Bank {
   Masstree tree_;
 };
 
-// Goal: no conflict, and one moment for all that is read, while others write and gleans follow each
-// other. Method: a writer moves amounts; readers add up, and see each move whole or not at all.
+// Goal: readers never conflict and see one moment, while writers and gleans are at work. Method: a
+// writer transfers amounts; readers add up, and see each transfer whole or not at all.
 TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
   Options options = small_options("");
   options.glean.log_bytes = 1u << 20;

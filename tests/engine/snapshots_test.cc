@@ -98,7 +98,7 @@ TEST_F(SnapshotsTest, OnlyWhatNobodyReadsExpires) {
   for (std::uint32_t i = 3; i <= 5; ++i) snapshots_.publish(manifest(i));
   EXPECT_EQ(snapshots_.expire(), numbers({3}));
   EXPECT_EQ(snapshots_.in_use(), numbers({1, 2, 4, 5}));
-  // Passed over: it is read, but cannot be chosen again.
+  // Snapshot 2 was passed over: it is read, but cannot be chosen again.
   EXPECT_EQ(snapshots_.enter_as_of(2, Epoch(10)).code(), ErrorCode::kNotFound);
   snapshots_.leave(1);
   EXPECT_EQ(snapshots_.expire(), numbers({2}));
@@ -113,7 +113,7 @@ TEST_F(SnapshotsTest, OnlyWhatNobodyReadsExpires) {
   EXPECT_EQ(snapshots_.list()[1].live_pages, 15u);
 }
 
-// What was moved to other files takes the place of what it was moved from.
+// A snapshot whose pages were moved to other files replaces the earlier one of its epoch.
 TEST_F(SnapshotsTest, OfOneEpochTheNewestIsKept) {
   for (const std::uint32_t number : {1, 2, 3, 4}) {
     snapshot::Manifest one = manifest(number);
@@ -130,7 +130,7 @@ TEST_F(SnapshotsTest, OfOneEpochTheNewestIsKept) {
   EXPECT_EQ(snapshots_.list().size(), 2u);
 }
 
-// What a test does at a sync point, once.
+// An action that a test runs once, at a sync point.
 std::function<void()> at_place;
 const char* place_of_interest = nullptr;
 void run_at_place(const char* place) {
@@ -151,8 +151,8 @@ class AtPlace {
   }
 };
 
-// Goal: E52, the session first. Method: the newest snapshot is passed over by three others while a
-// session has the list in its hand, in which it is the newest.
+// Goal: E52, the session first. Method: three newer snapshots are published after a session has
+// loaded a list in which the first is the newest.
 TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
   snapshots_.publish(manifest(1));
   Numbers expired;
@@ -169,8 +169,8 @@ TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
   EXPECT_EQ(snapshots_.expire(), numbers({1}));
 }
 
-// E52, expire() first: who has not loaded the list yet chooses from the new one, and holds
-// everything up until it has.
+// E52, expire() first: a session that has not loaded the list yet chooses from the new one, and
+// until then no snapshot expires.
 TEST_F(SnapshotsTest, WhoChoosesHoldsEverythingUp) {
   snapshots_.publish(manifest(1));
   Numbers expired;
@@ -185,7 +185,7 @@ TEST_F(SnapshotsTest, WhoChoosesHoldsEverythingUp) {
   EXPECT_EQ(snapshots_.expire(), numbers({1, 2}));
 }
 
-// A session that enters between the change of the list and the look at the words.
+// A session enters after expire() has changed the list and before it reads the sessions' words.
 TEST_F(SnapshotsTest, WhoEntersDuringAnExpiryFindsTheNewList) {
   for (std::uint32_t i = 1; i <= 3; ++i) snapshots_.publish(manifest(i));
   {
@@ -248,7 +248,7 @@ TEST_F(SnapshotsTest, WaitingAsksForASnapshot) {
   runtime_.stop(&gleaner);
 }
 
-// A failure that was told before is no answer: who waits has the snapshot tried again.
+// An earlier failure is no answer: a waiter has the snapshot tried again.
 TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
   snapshots_.set_trouble(Status::error(ErrorCode::kOutOfSpace, "full"));
   const Status late = snapshots_.wait_covered(Epoch(15), 10'000);
@@ -269,9 +269,9 @@ TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
 
 // ---- threads ---------------------------------------------------------------------------------
 
-// Goal: what a session has entered is neither expired nor freed under it. Method: sessions enter
-// the newest and older ones all the time and look at them, while another thread publishes and
-// expires; a number that was handed out must not be read by anybody.
+// Goal: a snapshot that a session has entered is neither expired nor freed. Method: sessions enter
+// the newest and older ones all the time and check them, while another thread publishes and
+// expires; no session may read a snapshot whose number expire() has returned.
 TEST_F(SnapshotsTest, ReadersNeverLoseWhatTheyRead) {
   constexpr std::uint32_t kSnapshots = 3'000;
   std::vector<std::atomic<bool>> expired(kSnapshots + 1);

@@ -1,9 +1,9 @@
 // ctest-labels: memory
 // ctest-timeout: 300
 // Power failures of a database whose files lie in several directories, at any call to any of them,
-// over simulated devices and one thread: it comes back as after some transaction that is no older
-// than the last one reported durable, in whatever order the directories are named, and with any
-// number of loggers.
+// over simulated devices and one thread. The database comes back as after some transaction that is
+// no older than the last one reported durable, in whatever order the directories are named, and
+// with any number of loggers.
 #include "tests/engine/spread_life.h"
 
 namespace foedus {
@@ -27,7 +27,7 @@ TEST(SpreadCrashTest, database_is_a_prefix_that_holds_every_acknowledged_transac
   }
 }
 
-// Two loggers and two directories, with a database of so many transactions, closed by a crash.
+// A database of two loggers and two directories that a crash has ended.
 struct Prepared {
   explicit Prepared(int before_glean, int behind_it) {
     const auto device = disk.open();
@@ -53,8 +53,8 @@ TEST(SpreadGleanCrashTest, a_power_failure_at_any_call_of_a_glean_loses_nothing)
   EXPECT_GT(testing::cut_glean_at_each_call(prepared.disk, prepared.txns, open), 20u);
 }
 
-// Leftovers of a glean that a crash cut short are removed from where they lie, and nothing of an
-// older snapshot or of the log stays in any directory.
+// Orphaned files of a glean that a crash cut short are removed from all directories, and no file of
+// an older snapshot or of covered log stays in any of them.
 TEST(SpreadGleanCrashTest, leftovers_go_from_all_directories) {
   Prepared prepared(60, 0);
   SpreadDisk& disk = prepared.disk;
@@ -79,7 +79,7 @@ TEST(SpreadGleanCrashTest, leftovers_go_from_all_directories) {
   }
 }
 
-// A full directory of one SOC is a full device: commits wait to be durable and go on.
+// A full directory of one SOC counts as a full device: commits wait to become durable and go on.
 TEST(SpreadGleanCrashTest, a_full_directory_is_waited_out) {
   SpreadDisk disk;
   const auto device = disk.open();

@@ -1,6 +1,6 @@
 #pragma once
 // Power failures of a database whose files lie in several directories, over simulated devices and
-// one thread. A test says how the directories are opened as one device.
+// one thread. A test supplies the function that opens the directories as one device.
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 
 namespace foedus::testing {
 
-// Four lives that power failures at random calls end: the database comes back as after some
-// transaction that is no older than the last one reported durable. `open`: given the disk and a
-// source of chance. One of `steps_per_glean` transactions is followed by a glean.
+// Runs four lives that power failures at random calls end. The database comes back as after some
+// transaction that is no older than the last one reported durable. `open` gets the disk and a
+// random generator. A glean follows one of `steps_per_glean` transactions.
 template <typename Open>
 void run_spread_lives(std::uint64_t seed, std::uint64_t steps_per_glean, Open open) {
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -44,9 +44,9 @@ void run_spread_lives(std::uint64_t seed, std::uint64_t steps_per_glean, Open op
   }
 }
 
-// Power fails at each call of a glean of the database on `prepared`, which is as after `written`:
-// nothing is lost. `open`: given the disk, the number of the call, and whether that is to come.
-// Returns how many calls there were.
+// Lets power fail at each call of a glean of the database on `prepared`, which is as after
+// `written`, and checks that no commit is lost. `open` gets the disk, the number of the call, and
+// whether that is still to come. Returns the number of calls.
 template <typename Open>
 std::uint64_t cut_glean_at_each_call(const SpreadDisk& prepared,
                                      const std::vector<ModelTxn>& written, Open open) {

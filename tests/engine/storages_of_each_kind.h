@@ -1,5 +1,5 @@
 #pragma once
-// A storage of each kind with the same rows, for tests of what lies below them.
+// A storage of each kind with the same rows, for tests of the layers below.
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 
 namespace foedus::testing {
 
-// Rows of all sizes: small ones, and some of several pages.
+// Returns a row: most are small, and some have several pages.
 inline std::string payload(std::uint64_t row, char letter) {
   return std::string(row % 100 == 7 ? 9'000 : row % 200, letter);
 }
 
-// A storage of each kind with the same rows, as far as it can hold them.
+// A storage of each kind, with the same rows as far as it can hold them.
 class Storages {
  public:
   static constexpr std::uint64_t kRows = 3'000;

@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Which session a thread has, up to its very end.
+// The session that a thread has, up to the thread's end.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-// What an object of the program does when it goes.
+// An object of the program that runs an action in its destructor.
 struct AtEnd {
   std::function<void()> action;
   ~AtEnd() {
@@ -30,10 +30,10 @@ struct AtEnd {
   }
 };
 
-// Goal: at its end a thread writes what it has gathered, in the destructor of an object that is
-// older than its use of the database: it has a session meanwhile that no other thread has. Method:
-// there is one session only; in the midst of the late transaction another thread asks for it, and
-// again when the late thread is gone.
+// Goal: a thread can run transactions at its end, in the destructor of an object that is older than
+// its first use of the database, with a session that no other thread has. Method: there is only one
+// session; another thread asks for it during the late transaction, and again when the late thread
+// has ended.
 TEST(ThreadSessionsTest, a_thread_runs_transactions_until_its_last_destructor) {
   Options options = small_options("");
   options.sessions_max = 1;
@@ -63,8 +63,8 @@ TEST(ThreadSessionsTest, a_thread_runs_transactions_until_its_last_destructor) {
   }
 }
 
-// Goal: where the system says that threads run is where their sessions are. Method: a thread that
-// is bound to a processor of one SOC, then to one of the other, and then to the first again.
+// Goal: sessions of threads are on the SOC of their processor. Method: a thread is bound to a
+// processor of one SOC, then of the other, and then of the first again.
 TEST(ThreadSessionsTest, a_thread_uses_a_session_of_the_soc_that_it_is_bound_to) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -107,7 +107,8 @@ void end_with_a_transaction() {
   exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
-// The same of the process: objects of static duration go behind those of the main thread.
+// Objects of static duration are destroyed after those of the main thread, and can still run
+// transactions.
 TEST(ThreadSessionsTest, a_process_runs_transactions_until_its_last_destructor) {
   EXPECT_EXIT(end_with_a_transaction(), ::testing::ExitedWithCode(0), "");
 }

@@ -1,8 +1,8 @@
 // ctest-labels: crash memory
 // ctest-timeout: 300
 // Power failures of a database whose snapshots lie on two tiers, at any call to any directory, over
-// simulated devices and one thread: it comes back as after some transaction that is no older than
-// the last one reported durable, whichever tiers its pages had come to.
+// simulated devices and one thread. The database comes back as after some transaction that is no
+// older than the last one reported durable, whichever tiers its pages are on.
 #include "tests/engine/spread_life.h"
 #include "tests/testing/staged_tiers.h"
 
@@ -16,7 +16,8 @@ using testing::must;
 using testing::SpreadDisk;
 using testing::StagedTiers;
 
-// A file of these tests is an extent: each moves, one may stay, or the first of two does.
+// Limits of one to three extents. A file of these tests is an extent: all move to the SSD, or some
+// of them stay.
 device::TierLimits limits_of(std::uint64_t n) {
   return {.nvm_bytes = (1 + n % 3) * device::kExtentBytes};
 }
@@ -29,7 +30,7 @@ TEST(TiersCrashTest, database_is_a_prefix_that_holds_every_acknowledged_transact
   }
 }
 
-// What memory has no room for is staged on its way to the SSD.
+// Pages that do not fit on memory are staged on their way to the SSD.
 TEST(TiersCrashTest, staged_pages_of_a_snapshot_are_as_those_on_the_ssd) {
   for (std::uint64_t seed = 1; seed <= 100 && !HasFailure(); ++seed) {
     testing::run_spread_lives(seed, 5, [](SpreadDisk* disk, base::Random* random) {
@@ -38,7 +39,8 @@ TEST(TiersCrashTest, staged_pages_of_a_snapshot_are_as_those_on_the_ssd) {
   }
 }
 
-// Goal: as below, of a glean all of whose pages are staged. Method: memory has room for no others.
+// Goal: a power failure at any call of a glean all of whose pages are staged loses no snapshot.
+// Method: memory has space for staged pages only.
 TEST(TiersCrashTest, a_power_failure_at_any_call_of_a_glean_that_stages_loses_nothing) {
   SpreadDisk prepared;
   std::vector<ModelTxn> written;
@@ -59,8 +61,8 @@ TEST(TiersCrashTest, a_power_failure_at_any_call_of_a_glean_that_stages_loses_no
   EXPECT_GT(testing::cut_glean_at_each_call(prepared, written, open), 30u);
 }
 
-// Goal: a glean writes to both tiers, and moves behind it, and loses nothing of the snapshots that
-// are there. Method: power fails at each of its calls.
+// Goal: a glean that writes to both tiers, and the moves after it, lose no page of existing
+// snapshots. Method: power fails at each of its calls.
 TEST(TiersCrashTest, a_power_failure_at_any_call_of_a_glean_loses_nothing) {
   SpreadDisk prepared;
   std::vector<ModelTxn> written;

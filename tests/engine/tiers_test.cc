@@ -41,7 +41,7 @@ class TiersTest : public ::testing::TestWithParam<DeviceKind> {
     options.nvm_bytes = 6 * kMib;
     options.device = GetParam();
     options.nvm_latency_ns = 0;
-    options.glean.volatile_percent = 0;  // all pages are dropped behind a glean
+    options.glean.volatile_percent = 0;  // all pages are dropped after a glean
     options.glean.cache_bytes = 4 * kMib;
     options.glean.interval_us = 0;
     options.glean.log_bytes = 0;
@@ -139,7 +139,7 @@ TEST_P(TiersTest, rows_are_the_same_on_both_tiers) {
   EXPECT_EQ(difference(db, 6'000, kRows, 1), "");
 }
 
-// Goal: where lines are kept nowhere, pages of the SSD are read whole, and rows are the same.
+// Goal: with direct reads, pages of the SSD are read whole, and rows are the same.
 TEST_P(TiersTest, rows_are_read_in_place_on_memory_and_by_pages_elsewhere) {
   {
     Database db = must(Database::open(options()));
@@ -157,8 +157,8 @@ TEST_P(TiersTest, rows_are_read_in_place_on_memory_and_by_pages_elsewhere) {
   }
 }
 
-// Goal: a transaction reads its rows while the pieces that they lie in are moved. Method: one
-// thread reads all rows over and over, another one writes and gleans.
+// Goal: a transaction reads its rows while their extents are moved. Method: one thread reads all
+// rows over and over, another one writes and gleans.
 TEST_P(TiersTest, rows_are_read_while_they_move) {
   Options moving = options();
   moving.nvm_bytes = 24 * kMib;
@@ -184,7 +184,7 @@ TEST_P(TiersTest, rows_are_read_while_they_move) {
 }
 
 // Goal: pages of the SSD that are read again are kept on memory, and found there after a restart.
-// Method: a cache in DRAM that has room for a quarter of the rows, all of which are read in turn.
+// Method: all rows are read in turn; the cache in DRAM holds a quarter of them.
 TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
   Options large = options();
   large.nvm_bytes = 64 * kMib;
@@ -208,12 +208,12 @@ TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
     must(db.close());
   }
   Database db = must(Database::open(large));
-  EXPECT_EQ(db.stats().tiers.cached_bytes, 0u);  // nothing was looked at
+  EXPECT_EQ(db.stats().tiers.cached_bytes, 0u);  // no page was read
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
   const TierStats found = db.stats().tiers;
   EXPECT_GE(found.cached_bytes, found.ssd_bytes / 2);
   EXPECT_GT(found.cached_reads, kRows / 8);
-  // Another snapshot, other pages of some rows.
+  // A newer snapshot has other pages for some rows.
   write(db, 0, kRows / 2, 2);
   must(db.glean());
   for (int round = 0; round < 2; ++round) {
@@ -222,8 +222,8 @@ TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
   }
 }
 
-// Goal: memory goes over from pieces of snapshots to single pages, while nothing is written.
-// Method: rows in random order, of which memory has room for a part.
+// Goal: while no transaction writes, memory changes from extents of snapshots to single pages.
+// Method: rows are read in random order; memory holds a part of them.
 TEST_P(TiersTest, pages_that_are_read_again_get_the_room_of_pieces) {
   Options halved = options();
   halved.nvm_bytes = 8 * kMib;
@@ -241,7 +241,7 @@ TEST_P(TiersTest, pages_that_are_read_again_get_the_room_of_pieces) {
     ASSERT_LE(tiers.nvm_bytes + tiers.cached_bytes, halved.nvm_bytes);
   } while (tiers.cached_bytes < 5 * kMib || tiers.nvm_bytes > 2 * kMib);
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
-  // A snapshot finds room on memory nevertheless.
+  // A new snapshot still gets space on memory.
   write(db, 0, 500, 2);
   must(db.glean());
   EXPECT_EQ(difference(db, 0, 500, 2), "");
@@ -266,14 +266,14 @@ TEST_P(TiersTest, damaged_slots_are_passed_over) {
     constexpr std::uint64_t kPage = 4096;
     constexpr std::uint64_t kBetween = 300;
     for (std::uint64_t at = kPage; at + 4 <= end; at += kBetween) {
-      if (at % kPage < kBetween) continue;  // what all pages begin with
+      if (at % kPage < kBetween) continue;  // the header that all pages have
       slots.seekp(static_cast<std::streamoff>(at));
       slots.write("torn", 4);
     }
   }
   Database db = must(Database::open(options()));
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
-  EXPECT_GT(db.stats().tiers.cached_reads, 0u);  // they were looked at
+  EXPECT_GT(db.stats().tiers.cached_reads, 0u);  // slots were read
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
 }
 
@@ -307,8 +307,8 @@ TEST_P(TiersTest, both_full_tiers_are_an_error_with_a_name) {
   EXPECT_EQ(difference(again, 0, kRows, 1), "");
 }
 
-// Goal: an open that is refused for a directory that is left out drops nothing that is staged for
-// it. Method: a page is in a bucket, and no more in its file.
+// Goal: an open that is refused because a directory is left out drops no page that is staged for
+// it. Method: a page is in a bucket, and not in its file.
 TEST_P(TiersTest, staged_pages_wait_for_a_tier_that_is_left_out) {
   {
     Database db = must(Database::open(options()));
@@ -338,7 +338,7 @@ TEST_P(TiersTest, a_tier_that_is_left_out_or_lost_has_a_name) {
   without.ssd_dirs.clear();
   without.nvm_bytes = 0;
   EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
-  // Among the others it is found, too.
+  // The directory is found among the others, too.
   without.dirs = {at("ssd")};
   {
     Database db = must(Database::open(without));

@@ -39,7 +39,7 @@ class TreeLife {
     session = must(engine->take_session());
   }
 
-  // The first `count` of each hundred rows, so that a page is mostly one write's.
+  // Writes the first `count` of each hundred rows, so that most pages are of one write.
   void write(std::uint64_t count, char letter, TreeRows* rows) {
     Ticket ticket;
     for (std::uint64_t i = 0; i < kTreeRows; i += 100) {
@@ -52,7 +52,7 @@ class TreeLife {
       must(ticket.wait_durable());
     }
   }
-  // Of the open transaction `txn`, the rows [begin, end).
+  // Checks the rows [begin, end) as the open transaction `txn` reads them.
   void expect_in(Txn& txn, const TreeRows& rows, std::uint64_t begin, std::uint64_t end) {
     for (auto row = rows.lower_bound(begin); row != rows.lower_bound(end); ++row) {
       const Result<std::string> found = txn.get(tree, key(row->first));
@@ -73,7 +73,7 @@ class TreeLife {
   engine::EngineSession* session = nullptr;
 };
 
-// A device whose next recovery makes the files more than twice what is live in them.
+// A device whose next recovery makes the files more than twice as large as their live pages.
 class SupersededTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kLongUs = 100'000;
@@ -88,7 +88,7 @@ class SupersededTest : public ::testing::Test {
     TreeLife(&prepared_).write(count, letter, &rows_);
     prepared_.crash_power(FailingDevice::kDropAll);
   }
-  // All rows are there, before and after a glean.
+  // Checks that all rows are there, before and after a glean.
   void expect_all(TreeLife* life) {
     life->expect(rows_);
     const auto gleaned = life->engine->gleaning()->glean({});
@@ -98,7 +98,7 @@ class SupersededTest : public ::testing::Test {
 
   FailingDevice prepared_;
   TreeRows rows_;
-  TreeRows in_snapshot_;  // the same before what is in the log alone
+  TreeRows in_snapshot_;  // the rows without changes that only the log has
 };
 
 }  // namespace foedus::testing

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// Calls of transactions at their edges: handles of no storage, the bound of tries, payloads that
-// grow while they are read.
+// Edge cases of calls: handles of no storage, the bound of tries, payloads that grow while they are
+// read.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -61,10 +61,10 @@ TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
   refused(txn.append(Sequential(), "v"));
   refused(txn.scan(Masstree(), "", "").failure().value());
   refused(txn.scan(Sequential()).failure().value());
-  must(txn.commit());  // it goes on
+  must(txn.commit());  // the transaction goes on
 }
 
-// Goal: what is wrong with the transaction or the index is said before what is wrong with the size.
+// Goal: an error of the transaction or the index is reported before one of the size.
 TEST(TxnCallsTest, a_payload_of_the_wrong_size_is_looked_at_last) {
   TestDatabase db;
   const Array array = must(db->open_array("a", 10, 8));
@@ -78,7 +78,7 @@ TEST(TxnCallsTest, a_payload_of_the_wrong_size_is_looked_at_last) {
   EXPECT_EQ(txn.put(array, 3, "short").code(), ErrorCode::kClosed);
 }
 
-// Rows of a doomed transaction would be of no state that ever was.
+// Rows of a doomed transaction may be of no state that ever existed.
 TEST(TxnCallsTest, a_scan_ends_where_its_transaction_does) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -117,7 +117,7 @@ TEST(TxnCallsTest, a_scan_ends_where_its_transaction_does) {
   }
 }
 
-// Once the bound is reached by tries for room, conflicts do not go on for ever.
+// Tries for memory do not turn the bound of tries off: conflicts still end.
 TEST(TxnCallsTest, tries_for_room_leave_the_bound_of_tries) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -139,7 +139,7 @@ TEST(TxnCallsTest, tries_for_room_leave_the_bound_of_tries) {
   EXPECT_EQ(calls, 2);
 }
 
-// Runs an action each time that a payload is longer than was thought.
+// Runs an action each time that a payload is longer than expected.
 class AtLongPayload {
  public:
   explicit AtLongPayload(std::function<void()> action) {
@@ -164,7 +164,7 @@ class TakenRowsTest : public ::testing::Test {
     for (char c = 'a'; c <= 'j'; ++c) must(txn.put(tree_, std::string(1, c), "old"));
     must(txn.commit());
   }
-  // At the fourth row, behind which three more were taken.
+  // Moves to the fourth row, when three more were read ahead.
   static void go_on(Scan::iterator* row) {
     for (int i = 0; i < 3; ++i) ++*row;
     EXPECT_EQ((**row).key, "d");
@@ -234,7 +234,8 @@ TEST(TxnCallsTest, a_read_of_an_array_that_others_change_conflicts) {
   EXPECT_EQ(txn.commit().code(), ErrorCode::kConflict);
 }
 
-// More rows than are on their way at once, written before and behind the ones that are not.
+// The call reads more rows than are in flight at once, with own writes before and after rows
+// without.
 TEST(TxnCallsTest, get_many_of_an_array_sees_own_writes) {
   constexpr std::uint64_t kRows = 100;
   TestDatabase db;
@@ -255,7 +256,7 @@ TEST(TxnCallsTest, get_many_of_an_array_sees_own_writes) {
   must(txn.commit());
 }
 
-// A dirty read has no commit that would tell that it saw half a payload.
+// A dirty read has no commit that would notice half a payload.
 TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {
   TestDatabase db;
   const Hash hash = must(db->open_hash("hash"));
@@ -279,8 +280,8 @@ TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {
   }
 }
 
-// Goal: who locks all that it reads may read much. Method: records of an array, both ways, some of
-// them twice; another session finds them free behind it.
+// Goal: a transaction that locks all of its reads may read many records. Method: records of an
+// array, in both directions, some of them twice; another session finds them free afterwards.
 TEST(TxnCallsTest, a_transaction_may_hold_very_many_locks) {
   constexpr std::uint64_t kRecords = 60'000;
   TestDatabase db;

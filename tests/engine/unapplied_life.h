@@ -1,6 +1,6 @@
 #pragma once
-// A database that is opened with a log whose rows are applied on first touch, and what its rows
-// have to be.
+// A database that is opened with a log whose rows are applied on first touch, and a model of its
+// rows.
 
 #include <algorithm>
 #include <chrono>
@@ -56,14 +56,14 @@ class UnappliedLife {
     return i % 7 == 0 ? name + "and a long rest of the key" : name;
   }
 
-  // So many transactions of some writes each; all of them also check what they find.
+  // Runs `transactions` transactions of some writes each, which also check the rows that they find.
   void write(unsigned transactions) {
     for (unsigned i = 0; i < transactions; ++i) write_once();
   }
   void write_once();
-  // Looks at every row, one by one.
+  // Checks every row, one by one.
   void check_rows();
-  // Looks at all rows of the tree by scans of ranges, in both directions.
+  // Checks all rows of the tree by scans of ranges, in both directions.
   void check_scans();
 
   void glean() { must(db_->glean()); }
@@ -104,7 +104,7 @@ class UnappliedLife {
   std::vector<std::string> array_model_;
 };
 
-// Short, or in a chain of pages; the first eight bytes are a number.
+// Returns a payload that is short or a chain of pages; its first eight bytes are a number.
 inline std::string UnappliedLife::payload() {
   const std::uint64_t bytes = below(20) == 0 ? 2000 + below(5000) : 8 + below(60);
   std::string made(bytes, static_cast<char>('a' + below(26)));
@@ -120,7 +120,7 @@ inline void add_to_number(std::string* payload, std::size_t at, std::int64_t del
   std::memcpy(payload->data() + at, &number, sizeof(number));
 }
 
-// What an operation should come to; a conflict is returned, to be tried again.
+// Checks the result of an operation; a conflict is returned, to be tried again.
 inline Status expect_code(const Status& status, ErrorCode expected) {
   if (status.code() == ErrorCode::kConflict) return status;
   EXPECT_EQ(status.code(), expected);
@@ -212,7 +212,7 @@ inline Status UnappliedLife::write_array(Txn& txn) {
   }
 }
 
-// One thread and one transaction at a time: what conflicts is made again, from the same state.
+// Runs one transaction and repeats it after a conflict, from the same state. There is one thread.
 inline void UnappliedLife::write_once() {
   const auto random = random_;
   const Map before[2] = {models_[0], models_[1]};

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// A log whose rows are applied on first touch, while the gleaner is held before it makes pages of
-// them: every operation finds what the log says.
+// A log whose rows are applied on first touch, while the gleaner is stopped before it makes pages
+// of them: every operation finds the rows of the log.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,8 @@ using testing::must;
 using testing::TestDatabase;
 using testing::UnappliedLife;
 
-// A snapshot, a log behind it, and an open database that has not made pages of it.
+// Makes a snapshot and a log after it, and opens the database, which has not made pages of that
+// log.
 void begin(UnappliedLife* life, bool with_snapshot = true) {
   life->write(300);
   if (with_snapshot) life->glean();
@@ -29,7 +30,7 @@ void begin(UnappliedLife* life, bool with_snapshot = true) {
 
 class UnappliedTest : public ::testing::TestWithParam<std::uint32_t> {
  protected:
-  // Half of the lives have a snapshot; the gleaner is held.
+  // Begins a life, half of which have a snapshot, and stops the gleaner.
   void begin_held() {
     begin(&life_, GetParam() % 2 == 0);
     gleaner_.wait_until_held();
@@ -60,8 +61,8 @@ TEST_P(UnappliedTest, scans_find_them) {
   life_.check_rows();
 }
 
-// Goal: rows that nobody touched are in pages when the tail is over, also those whose pages others
-// have made volatile. Method: some rows are touched while the gleaner is held.
+// Goal: untouched rows are in pages when the tail is over, even if accesses to other rows have made
+// their pages volatile. Method: some rows are touched while the gleaner is stopped.
 TEST_P(UnappliedTest, rows_stay_when_the_tail_is_over) {
   begin_held();
   life_.write(GetParam() * 20);
@@ -78,8 +79,8 @@ TEST_P(UnappliedTest, rows_stay_when_the_tail_is_over) {
   life_.check_rows();
 }
 
-// Goal: nothing is lost if the database is closed, or crashes, before there is a snapshot of the
-// tail: it is in the log still, and what was written since as well.
+// Goal: no commit is lost if the database is closed, or crashes, before there is a snapshot of the
+// tail: the log still has the tail and all later commits.
 TEST_P(UnappliedTest, a_tail_that_was_not_gleaned_is_found_again) {
   gleaner_.release();
   begin(&life_, GetParam() % 2 == 0);
@@ -93,8 +94,8 @@ TEST_P(UnappliedTest, a_tail_that_was_not_gleaned_is_found_again) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, UnappliedTest, ::testing::Range(1u, 7u));
 
-// Goal: a row is applied once, and what was written to it since stays. Method: threads add to the
-// same rows while the tail is made pages of.
+// Goal: a row is applied once, and later writes to it stay. Method: threads add to the same rows
+// while the gleaner makes pages of the tail.
 TEST(UnappliedRowsTest, a_row_is_applied_once) {
   constexpr unsigned kRows = 2000;
   constexpr unsigned kThreads = 3;
@@ -136,7 +137,7 @@ TEST(UnappliedRowsTest, a_row_is_applied_once) {
   }));
 }
 
-// Goal: a scan of a sequential storage has what the log says, and waits for it.
+// Goal: a scan of a sequential storage waits for the records of the tail.
 TEST(UnappliedRowsTest, a_scan_of_a_sequential_storage_waits) {
   TestDatabase db(testing::unapplied_options());
   const auto append = [&](std::string_view payload) {
@@ -169,7 +170,7 @@ TEST(UnappliedRowsTest, a_scan_of_a_sequential_storage_waits) {
   EXPECT_EQ(found, "one two three ");
 }
 
-// Goal: snapshot isolation, asked for all commits, waits for those of the tail.
+// Goal: a snapshot transaction that asks for all commits waits for those of the tail.
 TEST(UnappliedRowsTest, a_snapshot_has_the_tail) {
   TestDatabase db(testing::unapplied_options());
   const auto tree = [&] { return must(db->open_masstree("tree")); };
@@ -182,7 +183,8 @@ TEST(UnappliedRowsTest, a_snapshot_has_the_tail) {
   EXPECT_EQ(must(db->snapshot(value)), 2u);
 }
 
-// Goal: E40, no snapshot lacks the tail. Method: one is asked for while the gleaner is held.
+// Goal: E40, each snapshot has the tail. Method: a snapshot is requested while the gleaner is
+// stopped.
 TEST(UnappliedRowsTest, a_glean_comes_behind_the_tail) {
   UnappliedLife life(1);
   Hold gleaner("gleaning:before_tail");
@@ -197,8 +199,9 @@ TEST(UnappliedRowsTest, a_glean_comes_behind_the_tail) {
   life.check_rows();
 }
 
-// Goal: E40, no other snapshot goes before that of the tail, which would be lost with it, if that
-// fails; nor does close() wait for one. Method: the gleaner has no memory for the tail's.
+// Goal: E40, if the snapshot of the tail fails, no other one is made before it, which would lose
+// the tail; nor does close() wait for one. Method: the gleaner has no memory for the tail's
+// snapshot.
 TEST(UnappliedRowsTest, no_snapshot_goes_before_a_tail_that_has_none) {
   const testing::TestDirectory directory;
   Options options = testing::unapplied_options();
@@ -238,8 +241,8 @@ TEST(UnappliedRowsTest, no_snapshot_goes_before_a_tail_that_has_none) {
   }
 }
 
-// Goal: close() does not wait for a last snapshot while the tail has none, which would have to go
-// before. Method: the gleaner fails at the tail's when close() has begun.
+// Goal: close() does not wait for a last snapshot while the tail has none, which would have to come
+// first. Method: the gleaner fails at the tail's snapshot when close() has begun.
 TEST(UnappliedRowsTest, close_makes_no_last_snapshot_behind_a_tail) {
   const testing::TestDirectory directory;
   Options options = testing::unapplied_options();
@@ -281,8 +284,8 @@ TEST(UnappliedRowsTest, close_makes_no_last_snapshot_behind_a_tail) {
   }
 }
 
-// A row that is being applied when the gleaner comes to the place `until`: another thread that
-// writes it has to wait until that is done, and what it writes stays.
+// Stops a thread that is applying a row until the gleaner reaches the place `until`. Another thread
+// that writes the row has to wait until it is applied, and its write stays.
 void check_late_touch(std::string_view until) {
   TestDatabase db(testing::unapplied_options());
   const auto tree = [&] { return must(db->open_masstree("tree")); };
@@ -316,19 +319,19 @@ void check_late_touch(std::string_view until) {
   EXPECT_EQ(get(), 3u);
 }
 
-// Goal: E42, a touch that is late undoes nothing. Method: a row is held when it is claimed, and the
-// tail comes to its end.
+// Goal: E42, a late touch undoes no write. Method: a thread is stopped when it has claimed a row,
+// and the tail comes to its end.
 TEST(UnappliedRowsTest, a_late_touch_undoes_nothing) { check_late_touch("gleaning:before_tail"); }
 
-// Goal: E42 also where end() has passed all rows, and left this one alone because no page of it is
-// in memory, when it is claimed.
+// Goal: E42 holds also if the row is claimed after end() has passed all rows, and has left this one
+// alone because no page of it is in memory.
 TEST(UnappliedRowsTest, the_tail_is_not_over_while_a_row_is_claimed) {
   check_late_touch("unapplied:ending");
 }
 
-// Goal: E38, get_many() of an array applies the rows that it reads. Method: the gleaner is held
-// before it makes pages of the tail. The read of the first row makes their page volatile, as the
-// snapshot before has it, so that all others are found there.
+// Goal: E38, get_many() of an array applies the rows that it reads. Method: the gleaner is stopped
+// before it makes pages of the tail. The read of the first row makes the page of the earlier
+// snapshot volatile, and all other rows are found there.
 TEST(UnappliedRowsTest, get_many_of_an_array_applies_its_rows) {
   TestDatabase db(testing::unapplied_options());
   constexpr std::uint64_t kRows = 100;
@@ -359,9 +362,9 @@ TEST(UnappliedRowsTest, get_many_of_an_array_applies_its_rows) {
   EXPECT_EQ(values, std::vector<std::int64_t>(kRows, 2));
 }
 
-// Goal: E43, what is applied when the tail's snapshot is there already is not applied to that.
-// Method: the gleaner is held when it has looked at all rows, and one that it left alone, because
-// no page of it was volatile, is touched.
+// Goal: E43, a row is not applied to the tail's own snapshot. Method: the gleaner is stopped when
+// it has checked all rows; then a row is touched that it left alone, because no page of it was
+// volatile.
 TEST(UnappliedRowsTest, a_row_is_not_applied_to_itself) {
   TestDatabase db(testing::unapplied_options());
   constexpr std::uint64_t kRows = 5000;
@@ -394,8 +397,8 @@ TEST(UnappliedRowsTest, a_row_is_not_applied_to_itself) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Goal: a tail that memory does not hold, with what volatile pages lend the gleaner, has its
-// snapshot before anybody sees it.
+// Goal: a tail that is too large for memory, even with pages that the pool lends to the gleaner,
+// has its snapshot before open() returns.
 TEST(UnappliedRowsTest, a_tail_that_has_to_be_spilled_does_not_wait) {
   Options options = testing::unapplied_options();
   options.glean.memory_bytes = 16u << 20;
@@ -427,9 +430,9 @@ TEST(UnappliedRowsTest, a_tail_that_has_to_be_spilled_does_not_wait) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Goal: E39, who has locked records of a page gets through, also where a row of the tail has no
-// room in the page. Method: all rows between those of the snapshot wait, and are asked for by who
-// has locked their neighbours.
+// Goal: E39, a transaction with locked records of a page succeeds even if a row of the tail does
+// not fit into that page. Method: all rows between those of the snapshot are unapplied;
+// transactions that have locked their neighbours read them.
 TEST(UnappliedRowsTest, locks_of_its_page_are_given_up_for_a_row) {
   TestDatabase db(testing::unapplied_options());
   constexpr unsigned kRows = 1000;

@@ -1,6 +1,7 @@
 // ctest-labels: concurrency
 // E18: writers are slowed when the gleaner falls behind, by bytes of log or by the pages that these
-// will take, stop at the bound of bytes, and go on once it has caught up. The operator is told.
+// will take. They stop at the bound of bytes, and go on once the gleaner has caught up. The
+// operator is told.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,12 +27,12 @@ using testing::TestDatabase;
 
 constexpr std::uint64_t kRows = 20'000;
 
-// Two rows to a page, of which a thread changes some bytes at random.
+// A tree with two rows in a page, of which a thread changes random bytes.
 class WriteThrottleTest : public ::testing::Test {
  protected:
   void open(GleanOptions glean) {
     Options options = testing::small_options("");
-    glean.volatile_percent = 90;  // memory is not what runs short
+    glean.volatile_percent = 90;  // memory does not run short
     options.glean = glean;
     options.log_sink = [this](LogLevel, std::string_view line) {
       const std::lock_guard lock(mutex_);
@@ -51,14 +52,16 @@ class WriteThrottleTest : public ::testing::Test {
     must((*db_)->glean());
     forget_the_fill();
   }
-  // Loading the rows may have slowed it down, which is said late: not what a test is about.
+  // Waits until the slow-down by loading the rows has been reported, so that the test does not see
+  // it.
   void forget_the_fill() {
     while ((*db_)->stats().write_limit_bytes_per_s != 0) std::this_thread::yield();
     while (!is_told_to_be_free()) std::this_thread::yield();
     const std::lock_guard lock(mutex_);
     lines_.clear();
   }
-  // Whether the last line about writers, if there is one, says that they are not slowed any more.
+  // Returns whether the last line about writers, if there is one, says that they are not slowed any
+  // more.
   bool is_told_to_be_free() {
     const std::lock_guard lock(mutex_);
     for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
@@ -73,8 +76,8 @@ class WriteThrottleTest : public ::testing::Test {
       changed_.fetch_add(1);
     }
   }
-  // Holds the gleaner while a thread writes, until that stops; then lets both go on. Returns bytes
-  // of log behind when it had stopped.
+  // Stops the gleaner while a thread writes, until that stops; then lets both go on. Returns the
+  // bytes of log that no snapshot covered when the thread had stopped.
   std::uint64_t behind_when_stopped() {
     std::uint64_t behind = 0;
     Hold hold("gleaning:covered");
@@ -94,7 +97,7 @@ class WriteThrottleTest : public ::testing::Test {
     return behind;
   }
 
-  // Lines of the log sink that contain `text`.
+  // Returns the number of lines of the log sink that contain `text`.
   unsigned lines_with(std::string_view text) {
     const std::lock_guard lock(mutex_);
     unsigned count = 0;
@@ -111,7 +114,8 @@ class WriteThrottleTest : public ::testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-// The ring holds what the logger has not written yet: a writer is seen to be ahead a little later.
+// The ring holds log that the logger has not written yet, so the throttle notices a writer a little
+// later.
 constexpr std::uint64_t kSlackBytes = 4u << 20;
 
 TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a_glean) {
@@ -122,8 +126,8 @@ TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a
 }
 
 // Goal: before writers stop they are slowed, more the nearer they come to the bound, and the
-// operator is told of both, and of the end. Method: while a writer comes to the bound of a held
-// gleaner, the limits that stats() shows are collected, and what the log sink gets.
+// operator is told of both, and of the end. Method: while a writer comes to the bound of a stopped
+// gleaner, the test collects the limits of stats() and the lines of the log sink.
 TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_is_told) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 16u << 20});
   Hold hold("gleaning:covered");
@@ -156,8 +160,8 @@ TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_i
   EXPECT_GT((*db_)->stats().writers_waited_us, 0u);
 }
 
-// Goal: the limit falls evenly, from none up to the free share, over the gleaner's pace, to half of
-// it.
+// Goal: there is no limit up to the free share; from there it falls evenly past the gleaner's pace
+// to half of it.
 TEST(WriteLimitTest, log_is_written_at_the_pace_of_the_gleaner) {
   const auto limit_at = [](double backlog) {
     return engine::write_limit_of(engine::LogPressure{
@@ -173,15 +177,15 @@ TEST(WriteLimitTest, log_is_written_at_the_pace_of_the_gleaner) {
   for (double share = 0.126; share < 0.775; share += 0.001) {
     const double now = limit_at(share);
     EXPECT_LT(now, before) << share;
-    if (share > 0.15) {  // no step
+    if (share > 0.15) {  // it falls without a step
       EXPECT_GT(now, 0.9 * before) << share;
     }
     before = now;
   }
 }
 
-// Goal: what is left up to the bound lasts until the glean ends; where nothing is left, nothing may
-// be written.
+// Goal: the log that is left up to the bound lasts until the glean ends; if none is left, writers
+// stop.
 TEST(WriteLimitTest, the_rest_of_the_log_lasts_until_the_glean_ends) {
   engine::LogPressure pressure{.backlog_share = 0.1,
                                .free_share = 0.125,
@@ -201,7 +205,7 @@ TEST(WriteLimitTest, the_rest_of_the_log_lasts_until_the_glean_ends) {
   EXPECT_EQ(engine::write_limit_of(pressure), 0);
 }
 
-// Goal: what is left of the pages lasts until a glean makes room, whatever a byte of log takes.
+// Goal: the remaining pages last until a glean frees some, however many a byte of log takes.
 TEST(WriteLimitTest, pages_last_until_the_glean_ends) {
   engine::MemoryPressure pressure{.share_in_use = 0.55,
                                   .share_in_use_free = 0.6,
@@ -219,9 +223,9 @@ TEST(WriteLimitTest, pages_last_until_the_glean_ends) {
   EXPECT_TRUE(std::isinf(engine::write_limit_of(pressure)));
 }
 
-// Goal: little log of which each record takes a page is as much, and slows writers, but does not
-// stop them. Method: how many pages it takes is learned from a glean of such records; while the
-// gleaner is held a writer goes on far beyond eight times 1024 pages, far from the bound in bytes.
+// Goal: log of which each record takes a page slows writers even if it is short, but does not stop
+// them. Method: the pages for a byte are learned from a glean of such records. While the gleaner is
+// stopped a writer goes on far beyond eight times 1024 pages, far from the bound in bytes.
 TEST_F(WriteThrottleTest, writers_are_slowed_when_the_log_will_take_many_pages) {
   open({.pages = 1'024, .log_bytes_max = 512u << 20});
   change(30'000);
@@ -235,7 +239,7 @@ TEST_F(WriteThrottleTest, writers_are_slowed_when_the_log_will_take_many_pages) 
     std::this_thread::yield();
   }
   EXPECT_GT(limit, engine::WriteThrottle::kStopped);
-  // Each change is a page of its own, nearly always.
+  // Nearly every change takes a page of its own.
   const std::uint64_t before = changed_;
   while (changed_ < before + 2 * 8 * 1'024) std::this_thread::yield();
   EXPECT_GT((*db_)->stats().write_limit_bytes_per_s, engine::WriteThrottle::kStopped);
@@ -244,8 +248,8 @@ TEST_F(WriteThrottleTest, writers_are_slowed_when_the_log_will_take_many_pages) 
   writer.join();
 }
 
-// Goal: close() leaves nobody waiting at the bound. Method: a callback writes, for which close()
-// waits, until it is stopped there; the gleaner goes on when the throttle does not step any more.
+// Goal: close() leaves no thread waiting at the bound. Method: a callback, for which close() waits,
+// writes until it is stopped there; the gleaner goes on when the throttle does not step any more.
 TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_closed) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
   Hold hold("gleaning:covered");
@@ -268,9 +272,9 @@ TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_
   closer.join();
 }
 
-// Goal: log of an epoch that is not over counts as log of no snapshot, whatever the gleaner does
-// meanwhile, and holds up writers; and no glean is made for it. Method: the clock stands still
-// behind a glean, while a thread writes and the gleaner may look as often as it likes.
+// Goal: log of the current epoch counts as log of no snapshot, whatever the gleaner does meanwhile,
+// and slows writers; but no glean is made for it. Method: the clock stands still after a glean,
+// while a thread writes and the gleaner checks as often as it likes.
 TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
   const std::uint64_t log_bytes = (*db_)->stats().log_bytes;
@@ -286,20 +290,20 @@ TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
   });
   for (std::uint64_t before = ~std::uint64_t{0}; changed_ != before;) {
     before = changed_;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // more than a glean for nothing
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // longer than a glean takes
   }
   const Stats stats = (*db_)->stats();
-  EXPECT_LE(stats.gleans, gleans + 1);  // of what was durable before
+  EXPECT_LE(stats.gleans, gleans + 1);  // of log that was durable before
   EXPECT_GE(stats.log_bytes_behind, 8u << 20);
-  // That glean may begin as late as at the bound, and counts what was written by then.
+  // That glean may begin as late as at the bound, and counts the log that was written by then.
   EXPECT_LE(stats.log_bytes - log_bytes, 2 * (8u << 20) + kSlackBytes);
   hold.release();
   while (changed_ != 16'384) std::this_thread::yield();
   writer.join();
 }
 
-// Goal: nobody waits for a glean that nothing begins: the bound of the log is a reason for one, and
-// may be the only one. Method: three times as much log as the bound.
+// Goal: no writer waits for a glean that is never made: the bound of the log is a reason for one,
+// and may be the only one. Method: three times as much log as the bound.
 TEST(WriteThrottleAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
   Options options = testing::small_options("");
   options.glean.log_bytes = 0;
