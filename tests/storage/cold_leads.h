@@ -1,6 +1,6 @@
 #pragma once
-// Where pages of Master-Trees and hash storages lead: ids of snapshot pages below a page of a
-// snapshot, and those that what is volatile names, while nobody changes it (O16).
+// Ids of snapshot pages that pages of Master-Trees and hash storages name: those below a page of a
+// snapshot, and those that volatile pages name, while no session changes them (O16).
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace foedus::storage {
 
-// What one page names: other pages, and payloads in snapshots.
+// Ids in one page: of other pages, and of payloads in snapshots.
 struct Leads {
   std::vector<page::DualPageIds> pages;
   std::vector<page::SnapshotPageId> chains;
@@ -114,7 +114,7 @@ class ColdLeads {
   ColdLeads(page::PagePool* pool, const gleaner::MemoryPages* pages)
       : pool_(*pool), pages_(*pages) {}
 
-  // All that a root leads to is allowed.
+  // Allows all ids below a root.
   void allow(page::SnapshotPageId id) {
     if (id.is_null() || !allowed_.insert(id.word()).second) return;
     auto* const page = const_cast<page::PageHeader*>(pages_.at(id));
@@ -124,11 +124,11 @@ class ColdLeads {
     for (const page::SnapshotPageId chain : leads.chains) allowed_.insert(chain.word());
   }
 
-  // Payloads may have any name: a record that a delta supersedes keeps the name of its old payload
+  // Allows any ids of payloads: a record that a delta supersedes keeps the id of its old payload
   // while the file is there (storage/masstree/operations/delta.h).
   void allow_all_chains() { allows_all_chains_ = true; }
 
-  // What is volatile below a pointer names nothing else. Counts the names.
+  // Checks that volatile pages below a pointer name allowed ids only. Counts the ids.
   void check(const page::DualPageIds& ids) {
     if (ids.volatile_page.is_null()) return expect(ids.snapshot_page);
     const Leads leads = leads_of(pool_.resolve(ids.volatile_page), false);

@@ -1,6 +1,6 @@
 #pragma once
-// Gleaned: one storage, sessions and snapshots of it in memory: what the sessions have committed is
-// taken from their log rings, composed and installed when a test asks for it, stage by stage.
+// Gleaned: one storage, sessions and snapshots of it in memory. Commits of the sessions are taken
+// from their log rings, composed and installed when a test asks for it, stage by stage.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace foedus::storage {
 
 class Gleaned {
  public:
-  // Composes all positions and joins them; installs a snapshot's root.
+  // A function that composes all positions and joins them, and one that installs a snapshot's root.
   using Compose = std::function<Result<page::SnapshotPageId>(const gleaner::Composition&,
                                                              gleaner::RecordStream*)>;
   using Install = std::function<Result<InstallCounts>(const Installation&, page::SnapshotPageId)>;
@@ -34,7 +34,7 @@ class Gleaned {
     std::uint64_t log_bytes = 16u << 20;
     std::uint64_t cache_bytes = 8u << 20;
     base::Runtime* runtime = nullptr;
-    std::uint32_t installers = 1;  // that install together
+    std::uint32_t installers = 1;  // sessions that install together
   };
 
   Gleaned(storage_meta::StorageMeta meta, Compose compose, Install install,
@@ -60,7 +60,8 @@ class Gleaned {
   gleaner::MemoryPages& pages() { return pages_; }
   page::SnapshotPageId root() const { return root_; }
 
-  // The next snapshot: all commits up to now. Sessions may be at work in threads of their own.
+  // Composes the next snapshot, of all commits so far. Sessions may be at work in threads of their
+  // own.
   void compose() {
     covered_ = all_.clock().current();
     all_.pass_epochs();
@@ -77,13 +78,14 @@ class Gleaned {
     pages_.finish();
     root_ = *composed;
   }
-  // Its pages take the place of volatile ones, of so many or a few more, by the last session.
+  // Installs the snapshot by the last session; its pages replace `pages_to_drop` volatile ones or a
+  // few more.
   InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0}, bool spares_used = false) {
     const Result<InstallCounts> counts = try_install(pages_to_drop, spares_used);
     EXPECT_TRUE(counts.is_ok()) << counts.status().message();
     return counts.is_ok() ? *counts : InstallCounts();
   }
-  // The same, which may fail.
+  // Installs the snapshot as install() does; may fail.
   Result<InstallCounts> try_install(std::uint64_t pages_to_drop, bool spares_used) {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
@@ -116,26 +118,28 @@ class Gleaned {
     clean_installs_ += is_clean ? 1 : 0;
     return counts;
   }
-  // A put that the next snapshot has, and no page of the storage, as those of a delta.
+  // Adds a put to the next snapshot, but to no page of the storage, as puts to a delta are.
   void put_beside(std::string key, std::string payload) {
     beside_.emplace_back(std::move(key), std::move(payload));
   }
-  // The next snapshot as if it were the first: all pages are new, and no older file is needed.
+  // Composes the next snapshot as if it were the first: all pages are new, and no older file is
+  // needed.
   void compose_anew() {
     root_ = page::SnapshotPageId();
     std::fill(taken_.begin(), taken_.end(), 0);
     oldest_file_ = snapshot_ + 1;
     compose();
   }
-  // Files of snapshots that are not needed any more go. REQUIRES: installed, with nothing left.
+  // Removes files of snapshots that are not needed any more. REQUIRES: the last install left no
+  // pointer to an earlier snapshot.
   void remove_old_files() {
     for (std::uint32_t i = 1; i < oldest_file_; ++i) {
       pages_.remove_file(page::SnapshotNumber{i}, 0);
       all_.cache()->forget(page::SnapshotNumber{i});
     }
   }
-  // Tries while one read after the other fails, or gives a page that is none of this storage's, and
-  // until none does. Returns how often it failed.
+  // Tries to install while one read after another fails, or returns a page of another storage,
+  // until all succeed. Returns the number of failures.
   unsigned install_with_errors(ErrorCode code) {
     for (unsigned failures = 0;; ++failures) {
       for (std::uint32_t i = 1; i <= snapshot_; ++i) {
@@ -153,18 +157,19 @@ class Gleaned {
       check_leads();
     }
   }
-  // As an engine that is short of memory does it, which forgets what was used before this.
+  // Installs as an engine that is short of memory does, which spares used pages and clears their
+  // marks.
   InstallCounts spare_and_install() { return install(~std::uint64_t{0}, true); }
   void forget_uses() { install(1, true); }
-  // O16. What is volatile leads to pages of the snapshot that was the last to be installed without
-  // anything left, or of later ones. REQUIRES: no session is in a call.
+  // Checks O16: volatile pages lead to pages of the last snapshot whose install left no earlier
+  // pointer, or of later ones. REQUIRES: no session is in a call.
   void check_leads(bool with_chains = true) {
     ColdLeads leads(&all_.pool(), &pages_);
     if (!with_chains) leads.allow_all_chains();
     for (const page::SnapshotPageId root : led_to_) leads.allow(root);
     if (!led_to_.empty()) leads.check(control_->root.load());
   }
-  // Each record that names its payload in a snapshot is to look the name up in the new one.
+  // Lets each record that names a payload in a snapshot look the id up in the new one.
   void let_names_change() { oldest_file_ = ~std::uint32_t{0}; }
   unsigned installs() const { return installs_; }
   unsigned clean_installs() const { return clean_installs_; }
@@ -175,7 +180,7 @@ class Gleaned {
 
  private:
   InstallWorkers* workers() { return crew_.workers().size() > 1 ? &crew_ : nullptr; }
-  // The rings never overflow in a test, so what was committed is still there.
+  // Takes the commits of a session from its log ring, which never overflows in a test.
   void take_log(std::uint32_t number, gleaner::ListStream* stream) {
     const log::LogBuffer& log = all_.session(number).log();
     const std::uint64_t end = log.committed();
@@ -204,7 +209,7 @@ class Gleaned {
   std::vector<std::pair<std::string, std::string>> beside_;
   std::uint32_t oldest_file_ = 1;  // of those that a new snapshot has pages or payloads in
   InstallCrew crew_;
-  page::SnapshotNumber installed_{};  // the last one that was without anything left
+  page::SnapshotNumber installed_{};  // the last one whose install left no earlier pointer
   unsigned installs_ = 0;
   unsigned clean_installs_ = 0;
 };

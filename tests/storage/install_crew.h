@@ -1,5 +1,5 @@
 #pragma once
-// InstallCrew: sessions of a test that install together, in threads or one after the other.
+// InstallCrew: sessions of a test that install together, in threads or one after another.
 
 #include <cstdint>
 #include <functional>
@@ -16,19 +16,19 @@ class InstallCrew final : public InstallWorkers {
  public:
   enum class Mode : std::uint8_t {
     kThreads,
-    kLastFirst,  // in the caller's thread: the last worker has done all before the others begin
-    kOneStarts,  // there is no thread but the caller's
+    kLastFirst,  // in the caller's thread; the last worker does all before the others begin
+    kOneStarts,  // the caller's thread alone
   };
-  // Sessions [first, first + count).
+  // Makes workers of sessions [first, first + count).
   InstallCrew(Storages* all, std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = first; i < first + count; ++i) {
       workers_.push_back({&all->session(i).pages(), i, i % all->socs()});
     }
   }
   void set_mode(Mode mode) { mode_ = mode; }
-  // How often run() was called.
+  // Returns the number of calls of run().
   unsigned runs() const { return runs_; }
-  // Whether a call of run() is at work.
+  // Returns whether a call of run() is at work.
   bool is_running() const { return is_running_; }
 
   std::span<const Worker> workers() const override { return workers_; }

@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint64_t kRows = 40'000;
 constexpr std::uint32_t kSessions = 4;
 constexpr std::uint32_t kInstallers = 3;
-// Children of an interior page, which a thread may have looked at when enough is dropped.
+// Children of an interior page: a thread may be at work on all of them when enough pages are
+// dropped.
 constexpr std::uint64_t kPageMost = 252;
 
 class InstallTogether : public NumberedRows {
@@ -30,7 +31,7 @@ class InstallTogether : public NumberedRows {
                      {.log_bytes = 64u << 20, .cache_bytes = 32u << 20,
                       .installers = kInstallers}) {}
 
-  // Sessions kSessions..
+  // Installers are the sessions from kSessions on.
   std::uint64_t retired_by(std::uint32_t installer) {
     return all_.session(kSessions + installer).pages().retired_count();
   }
@@ -130,9 +131,9 @@ TEST_P(InstallTogether, pages_that_cannot_be_read_are_told) {
   check(kRows);
 }
 
-// Goal: nothing is lost, and nothing seen in part, while several threads install. Method: threads
-// move amounts within pairs of rows, whose sum is constant; rows of nothing are erased, and made
-// again. Only commits wait for a compose, which takes the log; installs run beside everything.
+// Goal: no commit is lost or seen in part while several threads install. Method: threads move
+// amounts within pairs of rows, whose sum is constant; rows of amount 0 are erased, and inserted
+// again. Only commits wait for a compose, which takes the log; installs run beside all calls.
 class InstallTogetherStress : public InstallTogether {
  protected:
   static constexpr std::uint64_t kSum = 1'000;
@@ -153,7 +154,7 @@ class InstallTogetherStress : public InstallTogether {
     return set(session, 2 * pair + 1, second, kSum - amount);
   }
   void transact(std::uint32_t session, std::uint64_t pair, base::Random* random) {
-    // Nothing now and then.
+    // An amount of 0 erases a row.
     const std::uint64_t amount = random->below(4) == 0 ? 0 : random->below(kSum + 1);
     all_.session(session).begin();
     Status status = move(session, pair, amount);
@@ -179,16 +180,16 @@ class InstallTogetherStress : public InstallTogether {
     for (unsigned i = 0; !is_over_ && !HasFailure(); ++i) {
       while (gleaner_waits_) std::this_thread::yield();
       if (i % 200 == 0) near = random.below(kRows / 2 - kNear);
-      // For a while all over, so that there are pages to share.
+      // At times all pairs are used, so that the installers have pages to share.
       const bool is_near = i / 1'000 % 2 == 0;
       transact(session, is_near ? near + random.below(kNear) : random.below(kRows / 2), &random);
-      // A test's log lasts for so many.
+      // The pause keeps the log of the test within its ring.
       if (i % 1'000 == 999) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
 
-  // The cache is small: where a thread has no processor for long, frames wait for it. The gleaner
-  // tries again, too.
+  // Tries again if the small cache has no free frame, as the gleaner does: frames wait for a thread
+  // that has no processor for long.
   void install(std::uint64_t pages_to_drop) {
     for (;;) {
       const Result<InstallCounts> counts = all_.try_install(pages_to_drop, false);
@@ -227,7 +228,7 @@ TEST_P(InstallTogetherStress, sums_stay_as_they_are) {
       gleaner_waits_ = false;
       all_.compose();
     }
-    // All may go, or nothing, or some.
+    // The install drops all pages, none, or some.
     const std::uint64_t kind = random.below(4);
     install(kind < 1 ? ~std::uint64_t{0} : 100 * (kind - 1));
     all_.all().pass_epochs();

@@ -1,5 +1,5 @@
-// A storage of which nothing was ever dropped leads to no snapshot, so one is installed without
-// a look at its pages; one of which something was dropped is looked at, whatever is dropped.
+// A storage without dropped pages leads to no snapshot, so an install does not visit its pages.
+// Once a page was dropped, an install visits the pages, however many are to be dropped.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -32,13 +32,13 @@ TEST_P(NothingToInstall, what_is_volatile_alone_is_not_looked_at) {
     EXPECT_FALSE(counts.may_need_earlier);
     all_.check_leads();
   }
-  // And all of it can be dropped afterwards.
+  // All pages can be dropped afterwards.
   EXPECT_EQ(all_.install().pages_kept, 0u);
   all_.check_leads();
 }
 
-// Goal: O16. Method: all is dropped, some of it is made volatile again, and each page is written to
-// another file: the first snapshot's are gone when the second one was installed.
+// Goal: O16. Method: all pages are dropped, some are made volatile again, and each page is written
+// to another file. The first snapshot's files are removed when the second one was installed.
 TEST_P(NothingToInstall, what_leads_to_a_snapshot_leads_to_the_next_one) {
   put(0, kRows);
   EXPECT_GT(all_.glean().pages_dropped, 0u);
@@ -54,7 +54,7 @@ TEST_P(NothingToInstall, what_leads_to_a_snapshot_leads_to_the_next_one) {
   all_.check_leads();
 }
 
-// Volatile pages of a sequential storage are dropped even if an installation is to drop none.
+// An installation that is to drop no pages still drops those of a sequential storage.
 TEST(NothingToInstallSequential, pages_of_a_sequential_storage_go) {
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kSequential;

@@ -1,6 +1,6 @@
 #pragma once
-// NumberedRows: an array, a hash storage or a Master-Tree by the same calls, of rows of a number
-// each, and gleaned when a test asks for it.
+// NumberedRows: an array, a hash storage or a Master-Tree with the same calls. Each row is a
+// number; a glean is made when a test asks for it.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
  protected:
   static constexpr std::uint32_t kPayloadBytes = 100;
 
-  // `rows`: of an array.
+  // `rows` is the size of an array.
   NumberedRows(std::uint64_t rows, std::uint32_t fan_out_bits, std::uint32_t sessions = 4,
                const Gleaned::Memory& memory = {})
       : all_(meta_of(GetParam(), rows, fan_out_bits), compose_all, install, sessions, memory) {}
@@ -41,7 +41,7 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
   }
   bool is_array() const { return GetParam() == StorageKind::kArray; }
 
-  // In the open transaction of a session.
+  // Writes in the open transaction of a session.
   Status write(std::uint32_t session, std::uint64_t row, std::uint64_t number) {
     occ::TxnContext& ctx = all_.session(session).ctx();
     std::string payload(kPayloadBytes, static_cast<char>('a' + number % 26));
@@ -54,7 +54,7 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
         return masstree::write_whole(ctx, all_.control(), WriteMode::kPut, key_of(row), payload);
     }
   }
-  // 0 where there is no row.
+  // Reads a row; an absent one is 0.
   Status read(std::uint32_t session, std::uint64_t row, std::uint64_t* number) {
     occ::TxnContext& ctx = all_.session(session).ctx();
     *number = 0;
@@ -68,14 +68,14 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
             : masstree::get(ctx, all_.control(), key_of(row), &range);
     return status.code() == ErrorCode::kNotFound ? Status() : status;
   }
-  // An array's rows become 0.
+  // Erases a row; that of an array becomes 0.
   Status erase(std::uint32_t session, std::uint64_t row) {
     occ::TxnContext& ctx = all_.session(session).ctx();
     if (is_array()) return write(session, row, 0);
     return GetParam() == StorageKind::kHash ? hash::erase(ctx, all_.control(), key_of(row))
                                             : masstree::erase(ctx, all_.control(), key_of(row));
   }
-  // Each `step`-th row of [first, end), in transactions of their own.
+  // Puts each `step`-th row of [first, end), in transactions of their own.
   void put(std::uint64_t first, std::uint64_t end, std::uint64_t step = 1) {
     for (std::uint64_t row = first; row < end; row += step) {
       all_.session(0).begin();
@@ -84,7 +84,7 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
       ASSERT_TRUE(all_.session(0).commit().is_ok());
     }
   }
-  // Rows [0, end) are what put() made them.
+  // Checks that rows [0, end) are those of put().
   void check(std::uint64_t end) {
     for (std::uint64_t row = 0; row < end; ++row) {
       if (row % 1'000 == 0) all_.all().pass_epochs();

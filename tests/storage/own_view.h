@@ -1,5 +1,5 @@
 #pragma once
-// OwnView: what one open transaction has written and found, and whether that was true when it
+// OwnView: the writes and reads of one open transaction, and the check that the reads held when it
 // committed. Its storage is a map from keys to payloads.
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ class OwnView {
     std::size_t end() const { return offset + bytes.size(); }
   };
 
-  // The payload or the absence that a call has found. The first look at a key of which nothing is
-  // written must be true at the commit; one behind own parts, with these.
+  // Notes the payload or the absence that a call has read. The first read of a key must hold at the
+  // commit; a read after own partial writes must hold with these applied.
   void see(const std::string& key, const Value& value) {
     if (const auto own = own_.find(key); own != own_.end()) {
       ASSERT_EQ(value, own->second) << ::testing::PrintToString(key);
@@ -47,16 +47,16 @@ class OwnView {
       see(key, std::nullopt);
     }
   }
-  // A scan went over the place of this key.
+  // Notes that a scan passed the place of this key without a row.
   void pass(const std::string& key) { see(key, std::nullopt); }
 
-  // Nullopt: erased.
+  // Notes a write; nullopt erases.
   void write(const std::string& key, const Value& value) {
     parts_.erase(key);
     own_[key] = value;
   }
   bool has_whole(const std::string& key) const { return own_.count(key) != 0; }
-  // REQUIRES: has_whole(key). What the engine has to say to a part of it.
+  // The result that a write to a part of an own whole write must have. REQUIRES: has_whole(key).
   enum class Fit { kFits, kAbsent, kOutside };
   Fit write_part_of_own(const std::string& key, const Part& part) {
     Value& own = own_.find(key)->second;
@@ -66,13 +66,13 @@ class OwnView {
     return Fit::kFits;
   }
   void write_part(const std::string& key, const Part& part) { parts_[key].push_back(part); }
-  // A part was refused: the payload ends before `end`.
+  // Notes that a part was refused because the payload ends before `end`.
   void see_outside(const std::string& key, std::size_t end) {
     const auto parts = parts_.find(key);
     looks_.push_back({key, parts == parts_.end() ? Parts() : parts->second, std::nullopt, end});
   }
 
-  // The transaction has committed: its writes go to *model.
+  // Applies the writes of the committed transaction to *model.
   void commit_to(Values* model) const {
     ASSERT_FALSE(is_torn_) << "two looks at one key differ";
     for (const auto& [key, value] : seen_) {
@@ -104,12 +104,12 @@ class OwnView {
   using Parts = std::vector<Part>;
   struct Look {
     std::string key;
-    Parts parts;  // own ones before it
+    Parts parts;  // own ones before the read
     Value value;
-    std::size_t below;  // not 0: only that the payload is shorter than this
+    std::size_t below;  // not 0: the read only says that the payload is shorter
   };
 
-  // Nothing if a part is outside.
+  // Returns the value with the parts applied, or nullopt if a part is outside of it.
   static Value with(const Parts& parts, Value value) {
     for (const Part& part : parts) {
       if (!value.has_value() || value->size() < part.end()) return std::nullopt;
@@ -128,9 +128,9 @@ class OwnView {
     return value;
   }
 
-  Values own_;                         // written as a whole
-  std::map<std::string, Parts> parts_;  // behind what is committed
-  Values seen_;                        // of others' keys
+  Values own_;                         // whole writes
+  std::map<std::string, Parts> parts_;  // on top of committed values
+  Values seen_;                        // reads of other keys
   std::vector<Look> looks_;
   bool is_torn_ = false;
 };

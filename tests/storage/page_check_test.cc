@@ -1,5 +1,5 @@
-// What is said of pages of snapshots. Goal: each rule is asked. Method: a page that breaks none is
-// changed so that it breaks one; then this one is what is said. Rules of Master-Trees:
+// Checks of snapshot pages. Goal: each rule is checked. Method: a sound page is changed so that it
+// breaks one rule, which the check must then name. Rules of Master-Trees:
 // masstree/masstree_page_check_test.cc.
 #include <gtest/gtest.h>
 

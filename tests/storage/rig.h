@@ -72,7 +72,7 @@ class Rig {
   page::PagePool& pool() { return *pool_; }
   occ::StorageControl* control() { return &control_; }
   epoch::EpochClock& clock() { return clock_; }
-  // The next epoch, and what may be reclaimed then. One thread at a time.
+  // Advances to the next epoch and reclaims pages. One thread at a time.
   void tick() {
     runtime_.run_for(2'000);
     clock_.step();

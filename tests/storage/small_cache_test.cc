@@ -1,4 +1,4 @@
-// Databases of ten times their page cache, which has the least number of frames: one transaction
+// Databases of ten times their page cache, which has the least number of frames. One transaction
 // misses a hundred times as many pages as there are frames, and all of them are right.
 // ctest-labels: concurrency
 
@@ -104,7 +104,7 @@ TEST(SmallCache, OneTransactionReadsAHundredCachesOfAnArray) {
   expect_small(&all);
 }
 
-// What a transaction has looked at is no reason for others to wait, and it goes on itself later.
+// Pages that an idle transaction has read do not make others wait, and it can go on later.
 TEST(SmallCache, AnIdleTransactionStopsNobody) {
   testing::ManualRuntime runtime;
   SmallArray all(&runtime);
@@ -125,7 +125,8 @@ TEST(SmallCache, AnIdleTransactionStopsNobody) {
   EXPECT_TRUE(all.session(0).commit().is_ok());
 }
 
-// Reads, then makes volatile, ten times what the cache holds; the glean after that drops it again.
+// One transaction reads ten times the pages of the cache, then makes them volatile; the next glean
+// drops them again.
 TEST(SmallCache, OneTransactionChangesAnArrayOfTenCaches) {
   testing::ManualRuntime runtime;
   SmallArray all(&runtime);
@@ -149,7 +150,7 @@ TEST(SmallCache, OneTransactionChangesAnArrayOfTenCaches) {
   expect_small(&all);
 }
 
-// Threads share the 64 frames; none fails, and each page is what it should be.
+// Threads share the 64 frames; none fails, and each page is right.
 TEST(SmallCache, TwoThreadsAndAnIdleTransactionMakeProgress) {
   const std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
   SmallArray all(runtime.get());
@@ -227,7 +228,7 @@ class SmallHash : public Gleaned {
   }
 };
 
-// Also payloads of twice the cache, and keys that are not there.
+// The transaction also reads payloads of twice the cache, and absent keys.
 TEST(SmallCache, OneTransactionReadsAHundredCachesOfAHash) {
   testing::ManualRuntime runtime;
   SmallHash all(&runtime);
@@ -270,8 +271,8 @@ TEST(SmallCache, OneTransactionReadsAndChangesAHashOfTenCaches) {
 
 // ---- sequential ------------------------------------------------------------------------------
 
-// Scans of ten caches in one transaction, of which the cache keeps a page or two from scan to scan;
-// two cursors side by side.
+// One transaction scans ten times the pages of the cache, which keeps a page or two from scan to
+// scan; two cursors are open at the same time.
 TEST(SmallCache, OneTransactionScansAHundredCaches) {
   testing::ManualRuntime runtime;
   sequential::SequentialCold all(4, small(&runtime));

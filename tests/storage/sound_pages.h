@@ -1,6 +1,6 @@
 #pragma once
-// Pages of a snapshot of a small database, of all kinds, none of which breaks a rule; and what is
-// said of one after it was changed.
+// Sound pages of all kinds, of snapshots of a small database, and the result of the check after one
+// was changed.
 
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ namespace foedus::storage {
 
 using page::PageBytes;
 
-// The id of a page so many places behind this one, in its file.
+// Returns the id of the page `behind` places after this one in its file.
 inline page::SnapshotPageId id_of(const page::PageHeader& page, std::uint32_t behind = 0) {
   return page::SnapshotPageId(page.page_id).plus(behind);
 }
-// The page counts so many keys, and was born with them.
+// Sets the page's counts of keys and layers, also those of its birth.
 inline void count(page::PageHeader* page, std::uint32_t keys, std::uint32_t layers = 0) {
   page->store_version(page::PageVersion(keys, layers));
   page->birth_version = page->version.load_relaxed();
@@ -31,7 +31,7 @@ inline void count(page::PageHeader* page, std::uint32_t keys, std::uint32_t laye
 
 class SoundPages {
  public:
-  // Of two snapshots; made once.
+  // Returns the pages of two snapshots, which are made once.
   static const SoundPages& get() {
     static const SoundPages pages;
     return pages;
@@ -67,8 +67,8 @@ class SoundPages {
   Epoch newest_;
 };
 
-// Changes the first page of the kind that has what it takes: change(Page&) returns whether it had,
-// or nothing. Then `rule` is what is said of it; null: nothing.
+// Changes the first page of the kind to which `change` applies: it returns whether it did, or void.
+// Expects that the check then names `rule`; null: that the page is sound.
 template <typename Page, typename Change>
 void expect_said(page::PageKind kind, const char* rule, Change&& change) {
   const auto copy = std::make_unique<PageBytes>();

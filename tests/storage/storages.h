@@ -33,15 +33,16 @@ struct StoragesOptions {
   std::uint32_t socs = 1;
   std::uint64_t pool_bytes = 64u << 20;
   std::uint64_t log_bytes = 1u << 20;
-  snapshot::PageReader* reader = nullptr;  // of snapshots; null: there are none
+  snapshot::PageReader* reader = nullptr;  // of snapshots; null without any
   std::uint64_t cache_bytes = 8u << 20;
-  // In which the clock runs as a task, so that sessions can wait for it. Null: tests step it.
+  // The runtime of the clock's task, for tests in which sessions wait for the clock. Null: tests
+  // step it.
   base::Runtime* runtime = nullptr;
 };
 
 class Storages {
  public:
-  // Transactions one after the other.
+  // A session, with one transaction after another.
   class Session {
    public:
     Session(Storages* all, std::uint32_t number)
@@ -116,13 +117,13 @@ class Storages {
     }
   }
 
-  // So long, and some epochs. REQUIRES: tests step the clock.
+  // Lets this time pass, and some epochs. REQUIRES: tests step the clock.
   void pass_time(std::uint64_t microseconds) {
     runtime_.run_for(microseconds);
     pass_epochs();
   }
 
-  // A storage of that shape, dropped in the end: then no page may be left.
+  // Makes a storage, which is dropped at the end; then no page may be left.
   occ::StorageControl* make(storage_meta::StorageMeta meta) {
     meta.id = static_cast<page::StorageId>(controls_.size() + 1);
     if (meta.name.empty()) meta.name = "storage";

@@ -31,7 +31,7 @@ using testing::AtSyncPoint;
 
 constexpr std::uint64_t kRows = 3'000;
 
-// Numbers under numbers; one that was never written is 0.
+// A storage of numbers by number; one that was never written is 0.
 class Numbers {
  public:
   explicit Numbers(StorageKind kind)
@@ -118,10 +118,10 @@ class Numbers {
   }
 };
 
-// Goal: whatever comes between two steps, a transaction that commits has read what is true when it
-// does, and no update is lost. Method: one transaction reads a number and writes it plus one; at
-// the step others change that number or its neighbour, read it, glean, or several of these; then it
-// goes on. All that was committed is kept in a map.
+// Goal: whatever happens between two steps, the reads of a transaction hold at its commit, and no
+// update is lost. Method: one transaction reads two numbers and writes their sum plus one. At the
+// step another session reads them, changes one, gleans, or does several of these; then the
+// transaction goes on. A map has all committed numbers.
 class TransitionsTest : public ::testing::TestWithParam<StorageKind> {
  protected:
   enum class Intruder : std::uint8_t {
@@ -147,7 +147,7 @@ class TransitionsTest : public ::testing::TestWithParam<StorageKind> {
   void begin(std::uint32_t session) { numbers_->all.session(session).begin(); }
   Status commit(std::uint32_t session) { return numbers_->all.session(session).commit(); }
 
-  // In a transaction of its own.
+  // Changes a number in a transaction of its own.
   void change(std::uint32_t session, std::uint64_t i, std::uint64_t value) {
     begin(session);
     ASSERT_TRUE(numbers_->put(session, i, value).is_ok());
@@ -231,7 +231,7 @@ class TransitionsTest : public ::testing::TestWithParam<StorageKind> {
     return GetParam() == StorageKind::kHash ? "hash:" : "masstree:";
   }
 
-  // The transaction of session 1 is stopped where it first comes by `step`.
+  // Stops the transaction of session 1 where it first reaches `step`.
   void stop_transaction(const std::string& step) {
     for (const Intruder intruder : kAll) {
       SCOPED_TRACE(prefix() + step + ", intruder " + std::to_string(static_cast<int>(intruder)));
@@ -253,8 +253,8 @@ class TransitionsTest : public ::testing::TestWithParam<StorageKind> {
   unsigned commits_ = 0;
 };
 
-// null, null to X, null: an empty storage's pages are made. A Master-Tree has no such pointer: its
-// root is there from the start.
+// null, null to X, null: pages of an empty storage are made. A Master-Tree has no such pointer: it
+// has its root from the start.
 TEST_P(TransitionsTest, FromNothingToAVolatilePage) {
   if (GetParam() == StorageKind::kMasstree) return;
   for (const Intruder intruder : kAll) {
@@ -273,7 +273,7 @@ TEST_P(TransitionsTest, FromNothingToAVolatilePage) {
   EXPECT_GT(commits_, 0u);
 }
 
-// null, Y stays: it is read, and others make it volatile, change it, and glean.
+// null, Y stays: the page is read, and the other session makes it volatile, changes it, and gleans.
 TEST_P(TransitionsTest, ASnapshotPageIsRead) {
   start(true);
   numbers_->all.glean();
@@ -289,8 +289,9 @@ TEST_P(TransitionsTest, FromASnapshotPageToItsCopy) {
   EXPECT_GT(commits_, 0u);
 }
 
-// X, null and X, Y to X, Y'; and X, Y to null, Y. Transactions are open meanwhile, of which one has
-// read, and one has read and written; where the installer holds locks, others only read.
+// X, null and X, Y to X, Y'; and X, Y to null, Y. Two transactions are open meanwhile: one has
+// read, and one has read and written. At steps where the installer holds locks, the other session
+// only reads.
 TEST_P(TransitionsTest, SnapshotPagesAreInstalledAndVolatilePagesDropped) {
   std::vector<std::string> steps = {"installed", "before_drop", "dropped"};
   if (GetParam() == StorageKind::kMasstree) {

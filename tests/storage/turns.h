@@ -1,6 +1,6 @@
 #pragma once
-// Turns: four sessions that take turns in one thread, by chance: transactions last over several
-// gleans, snapshots are installed when they are composed or later. What every commit has seen is
+// Turns: four sessions that take random turns in one thread. Transactions last over several gleans,
+// and snapshots are installed when they are composed or later. The reads of every commit are
 // compared with a map.
 
 #include <gtest/gtest.h>
@@ -22,16 +22,16 @@
 
 namespace foedus::storage {
 
-// What happens, beside whole writes, reads, commits and gleans.
+// Actions beside whole writes, reads, commits and gleans.
 struct TurnsOptions {
   bool writes_parts = false;
   bool writes_runs = false;         // neighbours, mostly erased
   bool spends_pages = false;        // the pool is empty for a while, again and again
-  bool has_large_payloads = false;  // more of them
-  unsigned nests_one_in = 0;        // not 0: at so many sync points others take turns
+  bool has_large_payloads = false;  // more of them than by default
+  unsigned nests_one_in = 0;        // not 0: at one of this many sync points others take turns
 };
 
-// ColdTest is a kind's fixture; Mode its WriteMode. Another class says what the keys are.
+// ColdTest is a kind's fixture; Mode its WriteMode. A derived class chooses the keys.
 template <typename ColdTest, typename Mode>
 class Turns : public ColdTest {
  protected:
@@ -39,13 +39,13 @@ class Turns : public ColdTest {
   using Value = OwnView::Value;
   using Part = OwnView::Part;
 
-  // `places` hold no lock: there another session can do anything.
+  // `places` are sync points where no lock is held: another session can make any call there.
   template <typename... Args>
   explicit Turns(std::set<std::string_view> places, Args&&... args)
       : ColdTest(std::forward<Args>(args)...), places_(std::move(places)) {}
 
   virtual std::string random_key() = 0;
-  // The i-th of a run that begins at `first`.
+  // Returns the i-th key of a run that begins at `first`.
   virtual std::string neighbour(std::uint64_t first, std::uint64_t i) = 0;
   virtual Status write_part(std::uint32_t who, const std::string& key, const Part& part) = 0;
   virtual void scan_some(std::uint32_t who) = 0;
@@ -63,7 +63,7 @@ class Turns : public ColdTest {
   static bool is_one_of(const Status& status, std::initializer_list<ErrorCode> codes) {
     return status.is_ok() || std::find(codes.begin(), codes.end(), status.code()) != codes.end();
   }
-  // The call has done nothing: its transaction is over, or there was no page for it.
+  // Returns whether the call did nothing: its transaction is over, or there was no page for it.
   bool has_failed(std::uint32_t who, const Status& status) {
     if (status.code() == ErrorCode::kConflict) {
       this->all_.session(who).rollback();
@@ -155,7 +155,7 @@ class Turns : public ColdTest {
     views_[who].commit_to(&model_);
   }
 
-  // One at a time: a sync point may lie in a glean.
+  // Does one stage of a glean; one at a time, because a sync point may lie in a glean.
   void glean_some(unsigned what) {
     if (is_gleaning_) return;
     is_gleaning_ = true;
@@ -192,7 +192,7 @@ class Turns : public ColdTest {
     }
     is_busy_[who] = false;
   }
-  // Others do some steps while one is in a call, and while yet another is in theirs.
+  // Lets other sessions do some steps while one is in a call, nested up to twice.
   static void at_sync_point(const char* place) {
     Turns* const self = self_;
     if (self->nested_ >= 2 || self->places_.count(place) == 0) return;
@@ -204,7 +204,7 @@ class Turns : public ColdTest {
     --self->nested_;
     ++self->nestings_;
   }
-  // All pages that are free are taken, or come back.
+  // Takes all free pages, or gives them back.
   void spend_or_give() {
     page::PagePool& pool = this->all_.all().pool();
     if (!hoard_.empty()) {
@@ -216,7 +216,7 @@ class Turns : public ColdTest {
       hoard_.insert(hoard_.end(), ids, ids + taken);
     }
   }
-  // Afterwards no transaction is open.
+  // Takes turns, and ends all transactions.
   void take_turns(unsigned steps) {
     if (options_.nests_one_in != 0) {
       self_ = this;

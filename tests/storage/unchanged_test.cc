@@ -1,5 +1,5 @@
-// An installation passes over pages that have not changed since the last snapshot that was
-// installed (O18), unless pages are to be dropped.
+// An installation skips pages that have not changed since the last installed snapshot (O18), unless
+// pages are to be dropped.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Unchanged : public NumberedRows {
  protected:
   Unchanged() : NumberedRows(kRows, 8) {}
 
-  // All rows are in a snapshot, and pages all over are volatile again.
+  // Puts all rows into a snapshot, and makes pages all over volatile again.
   void make_volatile_again() {
     put(0, kRows);
     EXPECT_GT(all_.glean().pages_dropped, 0u);
@@ -28,7 +28,7 @@ class Unchanged : public NumberedRows {
            : GetParam() == StorageKind::kHash ? "hash:installed"
                                               : "masstree:install_looked";
   }
-  // How many volatile pages an installation looks at that drops none.
+  // Returns how many volatile pages an installation visits that drops none.
   unsigned looked_at() {
     const testing::AtSyncPoint looks(place(), [] {}, true);
     const InstallCounts counts = all_.install(0);
@@ -63,8 +63,8 @@ TEST_P(Unchanged, nothing_is_looked_at_if_nothing_has_changed) {
   EXPECT_LE(looked_at(), 1u);
 }
 
-// Two snapshots are made, and the second one is installed: what only the first one changed leads to
-// pages that are older still.
+// Two snapshots are made, and the second one is installed: pages that only the first one changed
+// still lead to older pages.
 TEST_P(Unchanged, what_changed_since_the_last_installation_is_looked_at) {
   make_volatile_again();
   all_.compose();
@@ -76,7 +76,7 @@ TEST_P(Unchanged, what_changed_since_the_last_installation_is_looked_at) {
   EXPECT_GT(looked_at(), 200u);
 }
 
-// Volatile pages lead to pages of the snapshot beside them, and these move to another file.
+// Snapshot pages to which volatile pages lead move to another file.
 TEST_P(Unchanged, pages_in_another_file_are_led_to) {
   make_volatile_again();
   all_.compose();
@@ -93,7 +93,7 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped) {
   EXPECT_GT(looked_at(), 200u);
   put(5'000, 5'003);
   all_.compose();
-  put(7'000, 7'001);  // its page stays, and those above it
+  put(7'000, 7'001);  // keeps its page and those above it
   EXPECT_LE(all_.install().pages_kept, 4u);
   EXPECT_LE(volatile_pages(), 4u);
   all_.check_leads();
@@ -108,7 +108,7 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped_and_nothing_has_chang
   all_.check_leads();
 }
 
-// A mark that stayed would spare its page at a glean long after.
+// A mark that is not cleared would spare its page at a much later glean.
 TEST_P(Unchanged, all_is_looked_at_where_marks_of_use_are_taken_away) {
   make_volatile_again();
   all_.compose();
@@ -120,7 +120,7 @@ TEST_P(Unchanged, all_is_looked_at_where_marks_of_use_are_taken_away) {
   EXPECT_GT(looks.runs(), 200u);
 }
 
-// Enough is dropped somewhere on the way: what is behind has its pointers changed all the same.
+// Enough pages are dropped before the end: pointers of later pages are changed all the same.
 TEST_P(Unchanged, what_has_changed_is_looked_at_behind_the_last_page_to_drop) {
   make_volatile_again();
   all_.compose();

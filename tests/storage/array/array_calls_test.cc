@@ -1,4 +1,4 @@
-// What the calls that are compiled into Txn leave to those that look at everything.
+// Cases that the calls which are inlined into Txn leave to the general ones.
 #include "foedus-core/storage/array/array_calls.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class ArrayCallsTest : public ::testing::Test {
   page::RecordHeader* record_ = nullptr;
 };
 
-// Half of the payload may be old, and who gets it would not wait for the rest.
+// Half of the payload may be old, and the inlined call would not wait for the rest.
 TEST_F(ArrayCallsTest, a_record_that_is_being_written_is_not_read) {
   EXPECT_TRUE(tries_get());
   set_flags(page::Tid::kBeingWritten);

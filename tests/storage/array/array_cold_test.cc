@@ -74,7 +74,7 @@ class ArrayColdTest : public ::testing::Test {
     for (std::uint64_t i = 0; i < kRecords; i += 7) ASSERT_TRUE(put(0, i, i + 1).is_ok());
     ASSERT_TRUE(all_.session(0).commit().is_ok());
   }
-  // A prefetch of what is cached.
+  // Prefetches a row whose pages are cached.
   void announce(std::uint32_t session, std::uint64_t index) {
     ASSERT_TRUE(get(session, index).is_ok());
     prefetch(all_.session(session).ctx(), all_.control(), index);
@@ -109,8 +109,7 @@ TEST_F(ArrayColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_EQ(get_alone(2, kRecords - 4), 0u);
 }
 
-// Goal: what many look at stays volatile for one more time. Method: reads enough for a mark (P8) of
-// one page, and one of each other page's records.
+// Goal: an install spares a page in use once. Method: one page gets enough reads for a mark (P8).
 TEST_F(ArrayColdTest, APageInUseIsSparedOnce) {
   load();
   all_.compose();
@@ -133,7 +132,7 @@ TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
   EXPECT_EQ(get_alone(0, 5), 0u);
 }
 
-// What a prefetch left behind is used as long as the pointer is what it was.
+// The result of a prefetch is used as long as the pointer has not changed.
 TEST_F(ArrayColdTest, AnAnnouncedReadOfASnapshotPageIsRemembered) {
   load();
   all_.glean();
@@ -158,20 +157,20 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesWhatWasWrittenMeanwhile) {
   get_alone(0, 14);
   all_.session(0).begin();
   prefetch(all_.session(0).ctx(), all_.control(), 14);
-  put_alone(1, 14, 100);  // by others, before the read
+  put_alone(1, 14, 100);  // by another session, before the read
   EXPECT_EQ(*get(0, 14), 100u);
   EXPECT_TRUE(all_.session(0).commit().is_ok());
   all_.glean();
   get_alone(0, 14);
   all_.session(0).begin();
   announce(0, 14);
-  ASSERT_TRUE(put(0, 14, 200).is_ok());  // its own, behind another page of the path
+  ASSERT_TRUE(put(0, 14, 200).is_ok());  // an own one, which makes pages of the path volatile
   EXPECT_EQ(*get(0, 14), 200u);
   EXPECT_TRUE(all_.session(0).commit().is_ok());
   EXPECT_EQ(get_alone(2, 14), 200u);
 }
 
-// The page that the own write is in goes for one of the snapshot, and so does the pointer's page.
+// A glean drops the page of the own write and the page of its pointer.
 TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
   load();
   all_.glean();
@@ -186,7 +185,7 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
 }
 
 // The page of an own write was dropped, and made volatile again by another transaction: the read
-// comes to a record that the write set does not know yet.
+// finds a record that the write set does not know yet.
 TEST_F(ArrayColdTest, AReadSeesAnOwnWriteWhosePageWasDroppedAndMadeAgain) {
   load();
   all_.session(0).begin();
@@ -209,7 +208,7 @@ TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
   EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
 }
 
-// Both read what the other writes, in snapshot pages: one of them must fail.
+// Two transactions read each other's writes in snapshot pages: one of them must fail.
 TEST_F(ArrayColdTest, NoWriteSkewOverSnapshotPages) {
   load();
   all_.glean();
@@ -224,8 +223,8 @@ TEST_F(ArrayColdTest, NoWriteSkewOverSnapshotPages) {
   EXPECT_FALSE(first && second);
 }
 
-// Goal: a transaction that makes its own page volatile still sees what others do to it. Method:
-// read a record cold, write its neighbour, let another session change the first.
+// Goal: a transaction that makes a page volatile still conflicts with later writes to it. Method:
+// it reads a cold record and writes its neighbour; another session changes the first one.
 TEST_F(ArrayColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
   load();
   all_.glean();
@@ -249,13 +248,13 @@ TEST_F(ArrayColdTest, AnOwnInstallIsNoConflict) {
   EXPECT_EQ(get_alone(1, 14), 2u);
 }
 
-// A glean and a drop between the write and the commit of a transaction.
+// A glean drops the page between the write and the commit of a transaction.
 TEST_F(ArrayColdTest, AWriteFindsItsRecordAgainAfterADrop) {
   load();
   all_.session(0).begin();
   ASSERT_TRUE(put(0, 14, 200).is_ok());
   EXPECT_EQ(all_.glean().pages_kept, 0u);
-  ASSERT_EQ(*get(0, 14), 200u);  // its own, whose page has gone
+  ASSERT_EQ(*get(0, 14), 200u);  // an own write, whose page was dropped
   ASSERT_TRUE(put(0, 15, 201).is_ok());
   ASSERT_TRUE(put(0, 14, 202).is_ok());
   const Status status = all_.session(0).commit();
@@ -282,9 +281,9 @@ TEST_F(ArrayColdTest, ADropIsAConflictForWhoReadThere) {
   ASSERT_TRUE(put(0, 30'003, 1).is_ok());
   EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
 }
-// Goal: who has written to a page that is being dropped goes on while the installer is without a
-// processor, and sees what it wrote then and later. Method: the installer stops before the pointer
-// loses the page, until the other thread is through or its time is.
+// Goal: a writer of a page that is being dropped goes on while the installer has no processor, and
+// sees its writes then and later. Method: the installer is stopped before the pointer loses the
+// page, until the other thread is done or ten seconds have passed.
 TEST_F(ArrayColdTest, AWriterOfAPageThatIsBeingDroppedNeedNotWaitForTheInstaller) {
   load();
   all_.compose();
@@ -311,9 +310,10 @@ TEST_F(ArrayColdTest, AWriterOfAPageThatIsBeingDroppedNeedNotWaitForTheInstaller
   EXPECT_EQ(get_alone(1, 30'000), 301u);
 }
 
-// Goal: transactions that begin when the drop has been announced, whose own writes no drop asks
-// them to follow, add none to a record of that page. Method: session 0 comes to the record before
-// the change of the pointer, and waits for that, or in vain; session 1 by a prefetch, behind it.
+// Goal: a transaction that begins after the announcement of a drop adds no write to a record of
+// that page, because it would not follow the record. Method: session 0 reaches the record before
+// the change of the pointer, and waits for that or conflicts; session 1 reaches it by an earlier
+// prefetch, after the change.
 TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
   load();
   all_.compose();
@@ -335,12 +335,12 @@ TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
   }
   all_.session(0).rollback();
   ASSERT_TRUE(put(1, 14, 301).is_ok());
-  all_.session(1).ctx().hints().begun(all_.control(), 14) = {};  // as another prefetch may do
+  all_.session(1).ctx().hints().begun(all_.control(), 14) = {};  // as another prefetch may
   EXPECT_EQ(*get(1, 14), 301u);
   EXPECT_TRUE(all_.session(1).commit().is_ok());
 }
 
-// null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
+// The volatile pointer becomes non-null and null again between a read and its verify.
 TEST_F(ArrayColdTest, APointerThatIsNullAgainHasChanged) {
   load();
   all_.glean();
@@ -384,9 +384,8 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(get_alone(1, 14), 1u);
 }
 
-// Goal: a call says what was wrong with a page that another write of its transaction needed.
-// Method: both writes lose their pages to a glean; of what they need, a read of the one finds its
-// own in the cache.
+// Goal: a call reports the failed read of a page that another write of its transaction needed.
+// Method: two writes lose their pages to a glean; the read of one finds its own pages in the cache.
 TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
   load();
   all_.glean();
@@ -405,8 +404,8 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
   EXPECT_EQ(get_alone(1, 14), 1u);
 }
 
-// Method: all pages of the snapshot are new ones; the first one below the root is made volatile
-// between the look at its pointer and the change.
+// Method: all pages of the snapshot are new; the first one below the root is made volatile after
+// the installer has read its pointer and before the change.
 TEST_F(ArrayColdTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
   load();
   all_.glean();
@@ -450,7 +449,7 @@ TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {
 }
 
 // Goal: after any mix of transactions, gleans and drops, the array equals a map. Method: sessions
-// take turns in one thread, some transactions last over several gleans.
+// take turns in one thread; some transactions last over several gleans.
 TEST_F(ArrayColdTest, EqualsAMapAfterAnything) {
   base::Random random(testing::test_seed(1));
   std::map<std::uint64_t, std::uint64_t> model;

@@ -1,5 +1,5 @@
 // ctest-labels: memory
-// Memory that is spent in the midst of a change: no page is lost.
+// Memory runs out within a change: no page is lost.
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "gleaner/compose/array/composer.h"
@@ -26,9 +26,10 @@ Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
   return gleaner::join_array(composition, subtrees);
 }
 
-// Goal: a page that is made volatile by who has read it cold, and cannot remember all that it has
-// read, is given back; the rig counts pages in the end. Method: of a cold array a record is read,
-// then written: each interior page on its way has more pointers to remember than there is room for.
+// Goal: a copy of a cold page is freed if the transaction cannot remember the pointers that it has
+// read; the rig counts pages at the end. Method: a transaction reads a record of a cold array, then
+// writes it. Each interior page of its path has more pointers to remember than the pointer set has
+// space for.
 TEST(ArrayMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   Gleaned all(meta_of_test(), compose, install);
   const auto put = [&](std::uint64_t value) {
@@ -61,8 +62,8 @@ TEST(ArrayMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   EXPECT_TRUE(all.session(0).commit().is_ok());
 }
 
-// The same where the page of the snapshot cannot be read, or is another one than is wanted, and
-// there is no memory for what is needed to say so.
+// Goal: the new page is freed if the snapshot page cannot be read, or is another one than expected,
+// and there is no memory for the error.
 TEST(ArrayMemoryTest, APageThatCannotBeFilledIsGivenBack) {
   for (const bool is_forged : {false, true}) {
     unsigned spent = 0;

@@ -1,4 +1,4 @@
-// Reads of arrays as they are in a snapshot, while the array goes on and its pages come and go.
+// Reads of arrays in a snapshot, while the array changes and its pages are made and dropped.
 
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ TEST_F(ArraySnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 200; ++i) put(random.below(kRecords / 101) * 101, random.next());
     if (round % 2 == 0) {
-      all_.glean();  // pages in memory go
+      all_.glean();  // drops pages in memory
     } else {
       all_.compose();
     }

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint32_t kThreads = 4;
 
-// Goal: pages that several sessions touch first are made once, no payload is torn and no amount is
-// lost. Method: each transaction rewrites a record, all words of which are equal, and moves an
-// amount between two others; the array is so large that most pages are touched for the first time.
+// Goal: a page that several sessions touch first is made once, no payload is torn and no amount is
+// lost. Method: each transaction rewrites a record whose words are all equal, and moves an amount
+// between two others. The array is so large that most pages are touched for the first time.
 TEST(ArrayStressTest, NothingIsTornOrLost) {
   Storages all({.sessions = kThreads, .socs = 2, .pool_bytes = 128u << 20});
   storage_meta::StorageMeta meta;

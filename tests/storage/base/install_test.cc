@@ -37,8 +37,8 @@ TEST_F(ChangePointerTest, APointerInAPageThatHasGoneStaysAsItWas) {
   EXPECT_TRUE(change_pointer(&pointer_, nullptr, kBefore, kAfter));
 }
 
-// Method: who changes the pointer queues up behind the holder of the page's lock, or, were it not
-// for the lock, has changed it by now. The page goes before the lock is released.
+// Method: the other thread has to wait for the page's lock; without that it would have changed the
+// pointer. The page moves before the lock is released.
 TEST_F(ChangePointerTest, APointerChangesUnderTheLockOfItsPage) {
   LockWaiter holder;
   lock(&page_.lock, &holder);
@@ -56,7 +56,8 @@ TEST_F(ChangePointerTest, APointerChangesUnderTheLockOfItsPage) {
   EXPECT_EQ(pointer_.load(), kBefore);
 }
 
-// Whether the installer may forget the record, and whether it has the new name.
+// The results are whether the installer is done with the record, and whether the record has the new
+// id.
 TEST(NameChainTest, ARecordGetsItsNameOrIsReportedUnlessItHasNoUseForOne) {
   const page::SnapshotPageId chain(page::SnapshotNumber{2}, 0, 5);
   const page::Tid tid(Epoch(3), 1);

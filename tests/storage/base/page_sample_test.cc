@@ -1,5 +1,5 @@
-// PageSamples: a sample of bounded size, spread evenly over all that is added. It bounds what a
-// glean needs beside its memory for a database of any size.
+// PageSamples: a sample of bounded size, spread evenly over all added pages. It bounds the memory
+// of a glean for a database of any size.
 #include "foedus-core/storage/base/page_sample.h"
 
 #include <gtest/gtest.h>

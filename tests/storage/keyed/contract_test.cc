@@ -65,7 +65,7 @@ TEST_P(KeyedContract, modes_say_what_they_miss) {
   expect_commit(0);
 }
 
-// Goal: O7 to O9. Method: payloads of all sizes around the limit, each replaced by each.
+// Goal: O7 to O9. Method: payloads of all sizes around the limit replace one another.
 TEST_P(KeyedContract, payloads_change_between_inline_and_chains) {
   const std::size_t sizes[] = {0, 7, kInline, kInline + 1, 4016, 4017, 100'000};
   for (const std::size_t from : sizes) {
@@ -128,7 +128,7 @@ TEST_P(KeyedContract, increments_add_up) {
   begin(1);
   EXPECT_TRUE(increment(1, "counter", 8, 100).is_ok());
   expect_commit(1);
-  expect_conflict(0, ConflictReason::kRecordChanged);  // it has read the number
+  expect_conflict(0, ConflictReason::kRecordChanged);  // the transaction has read the number
 }
 
 TEST_P(KeyedContract, increments_that_read_nothing_do_not_conflict) {
@@ -171,8 +171,9 @@ TEST_P(KeyedContract, parts_conflict_when_the_payload_has_another_shape) {
   }
 }
 
-// Goal: a part of a row that goes is missing, not outside of what is left of it. Method: the row is
-// erased, or becomes long enough, between the look at its length and the one that counts.
+// Goal: a write to a part reports kNotFound, not a wrong range, if the row is erased meanwhile.
+// Method: the row is erased, or becomes longer, between the first check of its length and the one
+// that counts.
 TEST_P(KeyedContract, a_part_of_a_row_that_changes_is_looked_for_again) {
   const std::pair<std::string, ErrorCode> cases[] = {{"", ErrorCode::kNotFound},
                                                      {"payload.", ErrorCode::kInvalidArgument},
@@ -194,8 +195,8 @@ TEST_P(KeyedContract, a_part_of_a_row_that_changes_is_looked_for_again) {
   }
 }
 
-// Goal: a read that begins within a number which was incremented, of a row that the same
-// transaction then made shorter than the number: the increment is no part of what is there.
+// Goal: a read that begins within an incremented number does not see the increment if the same
+// transaction then made the row too short for the number.
 TEST_P(KeyedContract, an_increment_is_gone_when_its_row_becomes_shorter) {
   const auto part_of = [this](std::uint32_t offset, std::uint32_t count, Status* status) {
     std::string part(count, '?');
@@ -218,7 +219,7 @@ TEST_P(KeyedContract, an_increment_is_gone_when_its_row_becomes_shorter) {
   ASSERT_TRUE(increment(0, "counter", 16, 1).is_ok());
   EXPECT_EQ(part_of(15, 3, &status), "tut");
   expect_commit(0);
-  // Another transaction makes it shorter, before the first read of it.
+  // Another transaction makes the row shorter before its first read.
   begin(0);
   ASSERT_TRUE(increment(0, "counter", 16, 5).is_ok());
   put_now(1, "counter", std::string(19, 's'));
@@ -239,7 +240,7 @@ TEST_P(KeyedContract, a_key_that_was_missed_and_then_inserted_conflicts) {
 
 TEST_P(KeyedContract, a_row_that_was_seen_as_deleted_and_then_committed_conflicts) {
   begin(1);
-  EXPECT_TRUE(put(1, "absent", "y", WriteMode::kInsert).is_ok());  // physically there
+  EXPECT_TRUE(put(1, "absent", "y", WriteMode::kInsert).is_ok());  // the record exists physically
   begin(0);
   EXPECT_EQ(get(0, "absent"), std::nullopt);
   EXPECT_TRUE(put(0, "other", "x").is_ok());
@@ -247,8 +248,8 @@ TEST_P(KeyedContract, a_row_that_was_seen_as_deleted_and_then_committed_conflict
   expect_conflict(0, ConflictReason::kRecordChanged);
 }
 
-// Method: the transaction misses keys, then inserts so many that the pages in which it missed them
-// split.
+// Method: the transaction misses keys, then inserts enough to split the pages in which it missed
+// them.
 TEST_P(KeyedContract, own_inserts_are_no_phantoms) {
   begin(0);
   for (int i = 0; i < 300; ++i) {
@@ -261,7 +262,7 @@ TEST_P(KeyedContract, own_inserts_are_no_phantoms) {
   EXPECT_EQ(verify().records, 300u);
 }
 
-// Goal: an insert of a key that is erased again before the commit is a write to an absent key.
+// Goal: an insert commits if another transaction has inserted and erased its key in between.
 TEST_P(KeyedContract, an_insert_whose_key_comes_and_goes_meanwhile_commits) {
   begin(0);
   EXPECT_TRUE(put(0, "key", "mine", WriteMode::kInsert).is_ok());
@@ -295,8 +296,8 @@ TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_moved_them) {
   for (int i = 0; i < 300; ++i) EXPECT_EQ(get_now(key_number(i)), "second");
 }
 
-// Goal: own writes follow a record that another session gave more room. Method: its put of a longer
-// payload, which is rolled back.
+// Goal: own writes follow a record that another session made larger. Method: the other session puts
+// a longer payload and rolls back.
 TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_made_room_for_their_records) {
   put_now(0, "a", "old");
   begin(0);

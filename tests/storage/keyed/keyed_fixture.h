@@ -1,5 +1,5 @@
 #pragma once
-// One storage with keys, of the kind that the test is given, and sessions around it.
+// One storage with keys, of the kind that is the test's parameter, and sessions.
 
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ class KeyedTest : public ::testing::TestWithParam<StorageKind> {
     return read.status.is_ok() ? std::optional(read.payload) : std::nullopt;
   }
 
-  // Each in a transaction of its own.
+  // The calls with _now run in a transaction of their own.
   void put_now(std::uint32_t session, std::string_view key, std::string_view payload) {
     begin(session);
     EXPECT_TRUE(put(session, key, payload).is_ok());

@@ -21,7 +21,7 @@ TEST(Birth, a_page_concerns_transactions_that_began_in_its_epoch_or_before) {
   for (const std::uint64_t begin : {49u, 50u}) {
     EXPECT_TRUE(birth.is_since(Epoch(begin)));
     EXPECT_TRUE(birth.concerns(Epoch(begin), kSession + 1));
-    EXPECT_FALSE(birth.concerns(Epoch(begin), kSession));  // it has moved its own writes along
+    EXPECT_FALSE(birth.concerns(Epoch(begin), kSession));  // it moved its own writes
   }
   EXPECT_FALSE(birth.is_since(Epoch(51)));
   EXPECT_FALSE(birth.concerns(Epoch(51), kSession + 1));

@@ -1,5 +1,5 @@
 #pragma once
-// SequentialCold: a sequential storage with gleans on demand, and what tests of it do all the time.
+// SequentialCold: a sequential storage with gleans on demand, and calls that its tests share.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class SequentialCold : public Gleaned {
     const Status status = session(who).commit();
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  // In the open transaction of `who`.
+  // Scans in the open transaction of session `who`.
   Status scan(std::uint32_t who, Rows* rows) {
     rows->clear();
     Cursor cursor;
@@ -73,10 +73,10 @@ class SequentialCold : public Gleaned {
   }
 };
 
-// Sessions 0 to 2 append, and all rows are known.
+// A fixture in which sessions 0 to 2 append, with a model of the rows.
 class SequentialColdTest : public ::testing::Test {
  protected:
-  // Some rows of three sessions, over several pages each, in an order that is that of time.
+  // Appends rows by three sessions, over several pages each, in an order that is that of time.
   void load(int count = 300) {
     all_.all().pass_epochs();
     for (int i = 0; i < count; ++i) {
@@ -90,7 +90,7 @@ class SequentialColdTest : public ::testing::Test {
     all_.append_now(who, payload);
     expected_.emplace_back(payload);
   }
-  // All is in the snapshot, and nobody has a transaction open.
+  // Checks that all rows are in the snapshot and no transaction is open.
   void expect_at_rest() {
     EXPECT_EQ(all_.glean().pages_kept, 0u);
     EXPECT_EQ(all_.volatile_pages(), 0u);

@@ -17,7 +17,7 @@ namespace {
 
 using Rows = SequentialCold::Rows;
 
-// Runs `act` once, the next time that somebody comes to `place`. One thread.
+// Runs `act` once, the next time that the thread reaches `place`.
 class AtSyncPoint {
  public:
   AtSyncPoint(std::string place, std::function<void()> act) {
@@ -53,7 +53,7 @@ void take_turns(const char* name) {
     step = 1;  // the owner begins, and loads the tail
     wait_for(2);
   } else if (place == "sequential:linked" && step.load() == 1) {
-    step = 2;  // it has a next page, and goes on when its tail is taken
+    step = 2;  // the owner has a next page, and goes on when its tail is taken
     wait_for(3);
   } else if (place == "sequential:tail_taken" && step.load() == 2) {
     step = 3;
@@ -61,9 +61,9 @@ void take_turns(const char* name) {
   }
 }
 
-// Goal: S10, a page that got a next one between two looks at the pin is not the last one, if the
-// tail that was taken said so and all is quiet, too. Method: the owner loads the tail before it is
-// taken, and stores another one and commits behind that.
+// Goal: S10, a page that got a next one between two checks of the pin is not the last one, even if
+// the taken tail said so and all records are quiet. Method: the owner loads the tail before it is
+// taken, and then stores another one and commits.
 TEST_F(SequentialColdTest, AnOwnerThatLinksAPageBehindTheExchangeKeepsIt) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
@@ -82,7 +82,7 @@ TEST_F(SequentialColdTest, AnOwnerThatLinksAPageBehindTheExchangeKeepsIt) {
   EXPECT_EQ(all_.scan_now(), expected_);
 }
 
-// The owner's transaction begins when the tail is taken, before the look at its pin.
+// The owner's transaction begins when the tail is taken, before the check of its pin.
 TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
   append_expected(0, "one");
   all_.compose();
@@ -97,7 +97,7 @@ TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
   expect_at_rest();
 }
 
-// The page seemed to be the last one.
+// The owner links a next page when the installer has taken the page for the last one.
 TEST_F(SequentialColdTest, AnOwnerThatLinksAPageMeanwhileKeepsBoth) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
@@ -110,8 +110,8 @@ TEST_F(SequentialColdTest, AnOwnerThatLinksAPageMeanwhileKeepsBoth) {
   expect_at_rest();
 }
 
-// Goal: a scan that comes by while the tail is taken knows the end of the chain. Method: the page
-// stays, because it has a newer record; what is appended to it then is a phantom.
+// Goal: a scan knows the end of the chain while the tail is taken. Method: the page stays, because
+// it has a newer record; a later append to it is a phantom.
 TEST_F(SequentialColdTest, AScanFindsTheEndOfAChainWithoutATail) {
   append_expected(0, "one");
   all_.compose();
@@ -142,7 +142,7 @@ TEST_F(SequentialColdTest, AnInstallWithinAnAppendLosesNothing) {
   expect_at_rest();
 }
 
-// The same where the page that the owner has come to goes.
+// A glean drops the page that the owner has reached.
 TEST_F(SequentialColdTest, AnAppendLooksAgainWhenItsRootOrHeadsPageHasGone) {
   for (const std::string place : {"before_root", "before_chain"}) {
     all_.glean();
@@ -182,7 +182,7 @@ TEST_F(SequentialColdTest, OneOfTwoSessionsMakesTheRoot) {
   expect_at_rest();
 }
 
-// The root is made volatile between the installer's look at its pointer and the change.
+// The root is made volatile after the installer has read its pointer and before the change.
 TEST_F(SequentialColdTest, ARootThatIsMadeMeanwhileGetsTheNewSnapshot) {
   load();
   all_.glean();
@@ -200,7 +200,7 @@ TEST_F(SequentialColdTest, ARootThatIsMadeMeanwhileGetsTheNewSnapshot) {
   expect_at_rest();
 }
 
-// Others come to a page by the tail even when the head is beyond it.
+// Readers reach a page by the tail even if the head is beyond it.
 TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
   append_expected(0, std::string(3000, 'a'));
   {
@@ -214,8 +214,8 @@ TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
   expect_at_rest();
 }
 
-// Goal: a scan sees one moment, though it does not verify. Method: all that is in memory moves to a
-// snapshot between the scan's looks at the two halves.
+// Goal: a dirty scan misses no row in an install. Method: all rows in memory move to a snapshot
+// between the scan's reads of the two halves.
 TEST_F(SequentialColdTest, ADirtyScanLosesNothingToAnInstall) {
   load();
   all_.glean();
@@ -233,7 +233,7 @@ TEST_F(SequentialColdTest, ADirtyScanLosesNothingToAnInstall) {
   }
 }
 
-// A cursor that stands in pages goes on there when they are dropped.
+// A cursor goes on in pages that were dropped meanwhile.
 TEST_F(SequentialColdTest, ACursorGoesOnInPagesThatWereDropped) {
   load();
   TxnOptions options;

@@ -22,14 +22,14 @@ struct Row {
   char unused[200];      // so that there are many pages
 };
 
-// What a scan has seen so far. One that does not verify may pass a row before it is committed, and
-// give a later one.
+// State of a scan. One that does not verify may pass a row before that is committed, and return a
+// later one.
 struct Seen {
   std::uint64_t rows = 0;
   std::uint64_t next_of_session[kThreads] = {};
   bool has_missed = false;
 
-  // Of one session, rows come once and in order.
+  // Checks that the rows of each session come once and in order.
   void add(std::string_view payload) {
     Row row;
     ASSERT_EQ(payload.size(), sizeof(row));
@@ -56,7 +56,7 @@ class Worker {
         if (status.is_ok()) break;
         ASSERT_EQ(status.code(), ErrorCode::kConflict) << status.message();
       }
-      // Outside of a transaction, so that the last page may go as well.
+      // The pause is outside of a transaction, so that the last page may be dropped as well.
       if (i % 4 == 0) std::this_thread::yield();
     }
   }
@@ -71,7 +71,7 @@ class Worker {
     cursor_.close();
     return status;
   }
-  // Some count the rows first.
+  // Appends a row; if `counts`, its transaction counts the rows first.
   Status append(std::uint64_t number, bool counts) {
     all_.session(me_).begin();
     Seen seen;
@@ -115,9 +115,9 @@ class Worker {
 };
 
 // Goal: no append is lost, doubled or out of its session's order while pages go to snapshots and
-// are dropped, and no committed scan has missed one. Method: threads append, scan and roll back;
-// another gleans all the time; some rows say how many others their transaction counted, all of
-// which have lower TIDs.
+// are dropped, and no committed scan has missed one. Method: threads append, scan and roll back,
+// while another gleans all the time. Some rows carry the number of rows that their transaction
+// counted, all of which have lower TIDs.
 TEST(SequentialColdStressTest, NothingIsLostWhilePagesAreDropped) {
   SequentialCold all(kThreads);
   std::atomic<std::uint32_t> running{kThreads};

@@ -97,8 +97,8 @@ TEST_F(SequentialColdTest, AppendsThatWereRolledBackDoNotKeepTheirPages) {
   expect_at_rest();
 }
 
-// Goal: a session that is always in a transaction has its old pages dropped all the same, those of
-// appends that were given up, too; its last page stays.
+// Goal: old pages of a session are dropped even if it is always in a transaction, also those of
+// rolled-back appends; its last page stays.
 TEST_F(SequentialColdTest, AnOwnerAtWorkKeepsItsLastPageAlone) {
   load();
   all_.session(0).begin();
@@ -137,10 +137,10 @@ TEST_F(SequentialColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   load();
   all_.glean();
   const page::SnapshotPageId root = all_.root();
-  ASSERT_EQ(root.page(), all_.pages().page_count());  // behind its record pages
+  ASSERT_EQ(root.page(), all_.pages().page_count());  // after its record pages
   ASSERT_GT(root.page(), 8u);
   Rows rows;
-  // Those before the failing one are cached then, read ahead or not; those behind it are not.
+  // Pages before the failing one are cached then, read ahead or not; pages after it are not.
   for (std::uint32_t i = 0; i < root.page(); ++i) {
     all_.session(0).begin();
     const page::SnapshotPageId failing(root.snapshot(), root.soc(), i == 0 ? root.page() : i);
@@ -154,7 +154,7 @@ TEST_F(SequentialColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(all_.scan_now(), expected_);
 }
 
-// The cursor goes on behind a failure where it was.
+// The cursor goes on after a failure where it was.
 TEST_F(SequentialColdTest, ACursorMayBeAskedAgainAfterAFailure) {
   load();
   all_.glean();

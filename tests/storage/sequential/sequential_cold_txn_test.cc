@@ -26,7 +26,7 @@ class SequentialColdTxnTest : public ::testing::Test {
   SequentialCold all_;
 };
 
-// To a chain that is there, to one that is new, to a storage that has nothing in memory.
+// The appends go to an existing chain, to a new one, and to a storage that has no page in memory.
 TEST_F(SequentialColdTxnTest, AScanConflictsWithLaterAppendsOfOthers) {
   all_.append_now(1, "one");
   for (const bool at_rest : {true, false}) {
@@ -73,8 +73,8 @@ TEST_F(SequentialColdTxnTest, AnInstallBetweenScanAndVerifyConflicts) {
   EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageInstalled);
 }
 
-// The same snapshot again, which drops what was in use at its first install. An append in flight
-// keeps the root.
+// A second install of the snapshot drops pages that were in use at the first one. An append in
+// flight keeps the root.
 TEST_F(SequentialColdTxnTest, ADropBetweenScanAndVerifyConflicts) {
   all_.append_now(1, "one");
   all_.session(2).begin();
@@ -91,7 +91,7 @@ TEST_F(SequentialColdTxnTest, ADropBetweenScanAndVerifyConflicts) {
   EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageDropped);
 }
 
-// Its own root, heads page and chain are no phantoms, the next page of the chain neither.
+// A session's own root, heads page, chain and next page of the chain are no phantoms.
 TEST_F(SequentialColdTxnTest, OwnAppendsToAColdStorageAreNoConflict) {
   all_.append_now(1, "one");
   all_.glean();
@@ -101,7 +101,7 @@ TEST_F(SequentialColdTxnTest, OwnAppendsToAColdStorageAreNoConflict) {
   EXPECT_EQ(all_.scan(0).size(), 51u);
   const Status status = all_.session(0).commit();
   EXPECT_TRUE(status.is_ok()) << status.message();
-  // But what another appends behind the own root is one.
+  // Another session's append below the own root is a phantom.
   all_.glean();
   all_.session(0).begin();
   all_.scan(0);
@@ -110,7 +110,7 @@ TEST_F(SequentialColdTxnTest, OwnAppendsToAColdStorageAreNoConflict) {
   expect_conflict(0, "behind an own root");
 }
 
-// Two scan and append each: not both may commit.
+// Two transactions scan and append: not both may commit.
 TEST_F(SequentialColdTxnTest, NoWriteSkewOverAColdStorage) {
   all_.append_now(1, "one");
   all_.glean();
@@ -133,9 +133,9 @@ struct ModelRow {
   std::string payload;
 };
 
-// Goal: after any mix of transactions, gleans, installs and drops, a scan gives what was committed,
-// by TID, and own appends; and who commits has seen what was there at its commit. Method: three
-// sessions take turns in one thread, some transactions last over several gleans.
+// Goal: after any mix of transactions, gleans, installs and drops, a scan returns the committed
+// rows, by TID, and own appends; the scans of a transaction hold at its commit. Method: three
+// sessions take turns in one thread; some transactions last over several gleans.
 class Mix {
  public:
   explicit Mix(std::uint64_t seed) : random_(seed) {}

@@ -1,4 +1,4 @@
-// What is said of snapshot pages of sequential storages: each rule, by a page that breaks it alone.
+// Checks of snapshot pages of sequential storages: for each rule a page that breaks it alone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -53,7 +53,7 @@ TEST(SequentialPageCheck, records_fill_a_page_up_to_its_end) {
   });
 }
 
-// A page behind which nothing may be read: it is the last one of its memory.
+// A page at the end of its memory: a read after it faults.
 class LastPage {
  public:
   LastPage()
@@ -65,7 +65,8 @@ class LastPage {
   LastPage(const LastPage&) = delete;
   LastPage& operator=(const LastPage&) = delete;
 
-  // What is said of a page of two records of these payloads that ends at data_end.
+  // Returns the rule that a page breaks which has two records of these payload sizes and ends at
+  // data_end.
   page::BrokenRule said_of(std::uint32_t first, std::uint32_t second, std::uint32_t data_end) {
     for (const auto& page : SoundPages::get().all()) {
       if (page->header()->kind == PageKind::kSequential) std::memcpy(memory_, page.get(), kBytes);
@@ -165,7 +166,7 @@ TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
     page.runs[0].first_page = id_of(page.header);
     return true;
   });
-  runs_say(kNowhere, [](Runs& page) {  // from the page on that is none
+  runs_say(kNowhere, [](Runs& page) {  // begins at page 0, which is no page
     const SnapshotPageId own = id_of(page.header);
     SequentialRun& run = page.runs[0];
     run.first_page = SnapshotPageId(own.snapshot(), own.soc(), 0);
@@ -179,7 +180,7 @@ TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
     run.page_count = own.page();
     return true;
   });
-  runs_say(kNowhere, [](Runs& page) {  // behind the last page of a file, which is of the next SOC
+  runs_say(kNowhere, [](Runs& page) {  // after the last page of a file, in that of the next SOC
     const SnapshotPageId own = id_of(page.header);
     SequentialRun& run = page.runs[0];
     run.first_page = SnapshotPageId(own.snapshot(), own.soc() + 1, SnapshotPageId::kPageMax);

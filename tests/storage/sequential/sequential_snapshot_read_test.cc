@@ -1,4 +1,4 @@
-// Scans of sequential storages as they are in a snapshot.
+// Scans of sequential storages in a snapshot.
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Sequential storages: others scan and append while an install is held at a step of it.
+// Sequential storages: sessions scan and append while an install is stopped at a step.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,7 +15,7 @@ using testing::AtSyncPoint;
 class SequentialSteps : public SequentialColdTest,
                         public ::testing::WithParamInterface<const char*> {
  protected:
-  // A scan of session 2 that is half done.
+  // Begins a scan of session 2, which stops half-way.
   void begin_scan() {
     all_.session(2).begin();
     rows_.clear();
@@ -28,7 +28,7 @@ class SequentialSteps : public SequentialColdTest,
       ASSERT_TRUE(cursor_.next().is_ok());
     }
   }
-  // Ends it. The commit's status.
+  // Ends the scan and returns the commit's status.
   Status end_scan() {
     go_on(~std::size_t{0});
     cursor_.close();
@@ -39,8 +39,8 @@ class SequentialSteps : public SequentialColdTest,
   Rows rows_;
 };
 
-// Goal: the rows that are both in the new snapshot and still in memory are seen once, by who began
-// to scan before the install, at the step, and by who is in the midst of a scan.
+// Goal: rows that are both in the new snapshot and still in memory are seen once, by scans that
+// begin before the install, at the step, or last over it.
 TEST_P(SequentialSteps, ScansSeeEachRowOnce) {
   load();
   all_.compose();
@@ -55,15 +55,15 @@ TEST_P(SequentialSteps, ScansSeeEachRowOnce) {
   ASSERT_EQ(at.runs(), 1u);
   const Status status = end_scan();
   EXPECT_EQ(rows_, expected_);
-  // Pages that it scanned have gone since: it may have to come again.
+  // Pages that it scanned were dropped since, so it may conflict.
   EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
   EXPECT_EQ(all_.scan(3), expected_);
   all_.session(3).rollback();
   expect_at_rest();
 }
 
-// Goal: what is appended at the step is there, at once and when the install is over, and whoever
-// scanned before that is told.
+// Goal: appends at the step are visible at once and after the install, and an earlier scan
+// conflicts with them.
 TEST_P(SequentialSteps, AppendsAreSeenAndArePhantoms) {
   load();
   all_.compose();
@@ -73,7 +73,7 @@ TEST_P(SequentialSteps, AppendsAreSeenAndArePhantoms) {
   const AtSyncPoint at(GetParam(), [this] {
     begin_scan();
     append_expected(0, "one");
-    append_expected(1, std::string(3000, 'a'));  // behind a page of its own
+    append_expected(1, std::string(3000, 'a'));  // goes to a new page
     EXPECT_EQ(all_.scan_now(1), expected_);
   });
   all_.install();

@@ -101,7 +101,7 @@ TEST_F(SequentialTest, OwnAppendsAreSeenLastAndWhileScanning) {
   ASSERT_TRUE(cursor.next().is_ok());
   EXPECT_TRUE(cursor.at_end());
   cursor.close();
-  // Its own appends are no conflict, also over the end of a page.
+  // A transaction's own appends are no conflict, also beyond the end of a page.
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(append(0, std::string(200, 'x')).is_ok());
   const Status status = all_.session(0).commit();
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -132,8 +132,8 @@ TEST_F(SequentialTest, PayloadsOfAllSizes) {
 
 // ---- phantoms -----------------------------------------------------------------------------------
 
-// Goal: whatever another session appends after a scan is a conflict. Method: to a chain that was
-// there, to one that is new, to one of another heads page, and over the end of a page.
+// Goal: each append of another session after a scan is a conflict. Method: appends to an existing
+// chain, to a new one, to one of another heads page, and beyond the end of a page.
 TEST_F(SequentialTest, LaterAppendsOfOthersConflict) {
   for (const std::uint32_t other : {1u, 2u, 200u}) {
     for (int round = 0; round < 2; ++round) {

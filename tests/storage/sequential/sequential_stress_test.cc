@@ -23,10 +23,10 @@ struct Row {
   std::uint64_t before;  // rows that its transaction counted, or ~0
 };
 
-// Goal: appends of all sessions are there, in each session's order, and a scan misses none that
-// comes before it. Method: some transactions append the number of rows that they counted. All these
-// have lower TIDs, so the row stands behind at least as many. (Appends that commit later may stand
-// before it, too: within an epoch, TIDs say nothing of what was read before it was written.)
+// Goal: no append is lost, each session's order is kept, and a scan misses no earlier append.
+// Method: some transactions append the number of rows that they counted. All these have lower TIDs,
+// so at least as many rows precede the new one. (Later commits may precede it, too: within an epoch
+// TIDs do not order a read before a later write.)
 TEST(SequentialStressTest, ScansMissNothing) {
   Storages all({.sessions = kThreads + 1, .log_bytes = 4u << 20});
   storage_meta::StorageMeta meta;
