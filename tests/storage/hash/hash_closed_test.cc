@@ -1,5 +1,5 @@
-// Bins and pages that nobody may change, lead to or take along between two steps of a system
-// transaction: each test lets another session come just there.
+// Bins and pages that no other session may change, lead to or merge between two steps of a system
+// transaction: each test lets another session act just there.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ constexpr std::uint32_t kPayloadBytes = 60;
 
 std::string row_of(const std::string& key) { return std::string(kPayloadBytes, key.back()); }
 
-// Keys whose hashes begin with such bits, one after the other; all of one length, and those of
-// different letters different.
+// Keys whose hashes begin with given bits, one after another. All have one length; keys of
+// different letters differ.
 class KeysOf {
  public:
   KeysOf(std::uint64_t begins_with, unsigned bits, char letter = 'a')
@@ -58,8 +58,8 @@ bool is_full(const HashBinPage* bin) {
   return !bin->has_room(kKeyBytes, payload_room_of(kPayloadBytes));
 }
 
-// Another session's work in a thread, begun while this one holds the lock of a bin that the work
-// comes to. Goes on when the thread waits there, or has nothing left to do.
+// Work of another session in a thread, which begins while the test holds the lock of a bin that the
+// work needs. The test goes on when the thread waits for it or is done.
 class Meanwhile {
  public:
   ~Meanwhile() { join(); }
@@ -98,13 +98,13 @@ class HashClosedTest : public HashTest {
     rows_.push_back(key);
     put_now(0, key, row_of(key));
   }
-  // Until the next row has no room.
+  // Fills the bin until the next row does not fit.
   void fill(KeysOf* keys) {
     do {
       put_one_more(keys);
     } while (!is_full(bin_of(rows_.back())));
   }
-  // The same with rows that nobody can ask for any more.
+  // Fills the bin with erased rows that no transaction can have read.
   void fill_with_dead(KeysOf* keys) {
     std::string key;
     do {
@@ -114,13 +114,13 @@ class HashClosedTest : public HashTest {
     } while (!is_full(bin_of(key)));
     all_.pass_epochs();
   }
-  // A full bin 0 of dead rows, and a bin 1 of some rows: the next row in bin 0 merges them.
+  // Makes a full bin 0 of erased rows, and a bin 1 of some rows: the next row in bin 0 merges them.
   void prepare_merge(KeysOf* keys) {
     rows_ = KeysOf(1, 2).next(10);
     put_rows(0, rows_);
     fill_with_dead(keys);
   }
-  // More than one bin holds, by session 1 in a thread.
+  // Puts more rows than one bin holds, by session 1 in a thread.
   void put_meanwhile(KeysOf* keys) {
     const std::vector<std::string> more = keys->next(100);
     rows_.insert(rows_.end(), more.begin(), more.end());
@@ -140,8 +140,8 @@ struct Step {
 };
 class HashSpreadStepTest : public HashClosedTest, public ::testing::WithParamInterface<Step> {};
 
-// Goal: from when the old bin says moved, others come to a successor; but until the pointer to it
-// is in place nobody replaces that, for who does looks for the pointer (H2). Method: a full bin is
+// Goal: once the old bin is marked moved, sessions reach a successor, but none replaces it before
+// the pointer to it is in place: a replacement needs that pointer (H2). Method: a full bin is
 // spread; at a step of it another session puts more rows than the successor holds.
 TEST_P(HashSpreadStepTest, NobodyReplacesASuccessorThatIsNotInPlace) {
   KeysOf keys(0, 2);
@@ -162,8 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Steps, HashSpreadStepTest,
 class HashMergeClosedTest : public HashClosedTest,
                             public ::testing::WithParamInterface<const char*> {};
 
-// Goal: the same of the bin that two are merged into: who comes to it by the one that says moved
-// first adds nothing before the other does, and it is in place (H6).
+// Goal: a session that reaches a merged bin by the first marked bin adds no row before the second
+// one is marked and the merged bin is in place (H6).
 TEST_P(HashMergeClosedTest, NobodyAddsToAMergedBinThatIsNotInPlace) {
   KeysOf keys(0, 2);
   prepare_merge(&keys);
@@ -177,8 +177,8 @@ TEST_P(HashMergeClosedTest, NobodyAddsToAMergedBinThatIsNotInPlace) {
 INSTANTIATE_TEST_SUITE_P(Steps, HashMergeClosedTest,
                          ::testing::Values("hash:half_moved", "hash:moved"));
 
-// Goal: the buddy that was found is looked at once more under its lock: what has moved from it
-// since is not lost. Method: another session spreads it between the two.
+// Goal: a merge checks the buddy again under its lock, so rows that have moved from it since are
+// not lost. Method: another session spreads the buddy in between.
 TEST_F(HashClosedTest, ABuddyThatSpreadsBeforeItIsLockedIsNotMerged) {
   KeysOf keys(0, 2);
   KeysOf of_buddy(1, 2, 'b');
@@ -195,9 +195,9 @@ TEST_F(HashClosedTest, ABuddyThatSpreadsBeforeItIsLockedIsNotMerged) {
   check_rows();
 }
 
-// Goal: who has read owners from before a spread, and then the pointer from behind it, does not
-// take the bin that it leads to for the key's: a row is not missed there. Method: the owners become
-// what they were before the spread, for as long as a reader looks at them.
+// Goal: a reader that has loaded the owners before a spread and the pointer after it does not take
+// the bin of that pointer for the key's, and misses no row. Method: the owners are those from
+// before the spread while the reader loads them.
 TEST_F(HashClosedTest, ABinThatOldOwnersLeadToIsNotBelieved) {
   KeysOf keys(0, 2);
   KeysOf of_second(1, 3, 'b');
@@ -228,13 +228,13 @@ class HashColdClosedTest : public HashColdTest {
     put_alone(0, key, payload);
     rows_[key] = payload;
   }
-  // Five of these rows fill a bin, here and in a snapshot.
+  // Puts rows of which five fill a bin, in memory and in a snapshot.
   std::vector<std::string> put_fifths(KeysOf* keys, unsigned count) {
     const std::vector<std::string> some = keys->next(count);
     for (const std::string& key : some) put_row(key, std::string(700, 'f'));
     return some;
   }
-  // And nobody can ask for them any more.
+  // Erases rows, and lets epochs pass until no transaction can have read them.
   void erase_rows(const std::vector<std::string>& keys) {
     for (const std::string& key : keys) {
       erase_alone(0, key);
@@ -250,7 +250,8 @@ class HashColdClosedTest : public HashColdTest {
     EXPECT_EQ(volatile_pages(), 0u);
     check_rows();
   }
-  // How many pointers of the root to volatile bins have a snapshot half. P3: of the same range.
+  // Returns how many pointers of the root to volatile bins have a snapshot half, and checks that it
+  // is of the same range (P3).
   unsigned count_pasts() {
     page::PagePool& pool = all_.all().pool();
     auto* const root =
@@ -273,10 +274,10 @@ class HashColdClosedTest : public HashColdTest {
   Meanwhile meanwhile_;
 };
 
-// Goal: P3. The pointer to a bin that has spread leads to no snapshot page, for the one of the bin
-// before has rows of both successors; that to a rebuilt bin keeps it, for snapshot halves never go
-// back (page/dual_page_pointer.h, load()). Method: a snapshot has the equals of four bins; one of
-// them spreads, and another is rebuilt without its dead.
+// Goal: P3. The pointer to a bin that has spread leads to no snapshot page, because the old one has
+// rows of both successors. The pointer to a rebuilt bin keeps its snapshot page, because snapshot
+// halves never go back (page/dual_page_pointer.h, load()). Method: a snapshot has the equals of
+// four bins; one of them spreads, and another is rebuilt without its erased rows.
 TEST_F(HashColdClosedTest, APointerLeadsToNoPastOfAnotherRange) {
   std::vector<std::string> of_second;
   for (KeysOf& keys : keys_) {
@@ -297,8 +298,8 @@ TEST_F(HashColdClosedTest, APointerLeadsToNoPastOfAnotherRange) {
   expect_all_goes();
 }
 
-// Goal: a buddy that was dropped since it was found is not merged: its rows are in the snapshot
-// alone. Method: between the two a thread installs a snapshot that has the buddy as it is, and then
+// Goal: a buddy that was dropped after it was found is not merged: its rows are in the snapshot
+// alone. Method: in between, a thread installs a snapshot that has the buddy unchanged, and then
 // waits at the bin that is rebuilt.
 TEST_F(HashColdClosedTest, ABuddyThatIsDroppedBeforeItIsLockedIsNotMerged) {
   const HashBinPage* const buddy = bin_of(put_fifths(&keys_[0], 3)[0]);
@@ -317,8 +318,8 @@ TEST_F(HashColdClosedTest, ABuddyThatIsDroppedBeforeItIsLockedIsNotMerged) {
   expect_all_goes();
 }
 
-// Goal: what comes to a child of a page that is dropped is not lost. Method: all below the root is
-// cold, and was counted, when another session makes a child volatile and commits to it.
+// Goal: a commit to a child of a page that is being dropped is not lost. Method: all pages below
+// the root are cold and were counted when another session makes a child volatile and commits to it.
 TEST_F(HashColdClosedTest, APageWithAChildThatCameBeforeItWasLockedIsNotDropped) {
   for (KeysOf& keys : keys_) put_fifths(&keys, 5);
   all_.compose();

@@ -1,5 +1,5 @@
 #pragma once
-// A hash storage that gleans when a test asks for it, with calls that say what a test means.
+// A hash storage that gleans when a test asks for it, with short calls for tests.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class HashColdTest : public ::testing::Test {
   Status erase(std::uint32_t session, std::string_view key) {
     return hash::erase(all_.session(session).ctx(), all_.control(), key);
   }
-  // Transactions of their own.
+  // The calls with _alone run in a transaction of their own.
   void put_alone(std::uint32_t session, std::string_view key, std::string_view payload) {
     begin(session);
     ASSERT_TRUE(put(session, key, payload).is_ok());
@@ -88,7 +88,8 @@ class HashColdTest : public ::testing::Test {
   void check(std::uint32_t session, unsigned rows = kRows) {
     for (unsigned i = 0; i < rows; ++i) ASSERT_EQ(get_alone(session, key_of(i)), payload_of(i));
   }
-  // The next snapshots are composed in two partitions, the second from here on; 0: in one.
+  // Lets the next snapshots be composed in two partitions, the second from `position` on; 0: in
+  // one.
   void set_boundary(std::uint64_t position) { boundary_ = position; }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 

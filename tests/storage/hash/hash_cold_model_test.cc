@@ -13,9 +13,9 @@
 namespace foedus::storage::hash {
 namespace {
 
-// Goal: every transaction that commits has seen what was true when it did, and its own writes over
-// it; in the end the storage equals a map. Method: sessions take turns in one thread, so that
-// transactions last over several gleans; snapshots are composed, and installed then or later.
+// Goal: the reads of every transaction, with its own writes over them, hold at its commit; in the
+// end the storage equals a map. Method: sessions take turns in one thread, so that transactions
+// last over several gleans; snapshots are installed when they are composed or later.
 class HashColdModelTest : public HashTurns {
  protected:
   explicit HashColdModelTest(std::uint32_t fan_out_bits = 2) : HashTurns(fan_out_bits) {}
@@ -43,7 +43,7 @@ TEST_F(HashColdTest, LargePayloadsAreReadWrittenAndErasedInSnapshots) {
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(get_alone(1, "large0"), large);
   EXPECT_EQ(volatile_pages(), 0u);
-  begin(1);  // make all of them volatile: their chains stay where they are
+  begin(1);  // makes all of them volatile: their chains stay in snapshots
   for (unsigned i = 0; i < 200; ++i) ASSERT_TRUE(put(1, key_of(i), "x").is_ok());
   ASSERT_EQ(get(1, "large1"), large);
   ASSERT_TRUE(commit(1).is_ok());

@@ -1,4 +1,5 @@
-// Hash storages: what others do at named places of cold reads, first touches and drops. One thread.
+// Hash storages: other sessions act at named places of cold reads, first touches and drops. One
+// thread.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ class HashColdRaceTest : public HashColdTest {
   std::uint32_t owner_of(const std::string& key) {
     return root()->owner_of(root()->digit_of(hash_of(key)));
   }
-  // Of a cold pointer that owns more than one digit.
+  // Returns a row of a cold pointer that owns more than one digit.
   unsigned row_of_shared_pointer() {
     for (unsigned row = 0; row < kRows; ++row) {
       const std::uint32_t owner = owner_of(key_of(row));
@@ -35,17 +36,17 @@ class HashColdRaceTest : public HashColdTest {
     ADD_FAILURE() << "each cold pointer owns one digit";
     return 0;
   }
-  // So many rows that all bins spread.
+  // Puts enough rows to spread all bins.
   void spread_all(unsigned rows = 20'000) {
     for (unsigned i = 0; i < rows; ++i) put_alone(2, "new" + std::to_string(i), payload_of(i));
   }
 };
 
-// Goal: a key that was read as absent and has come since is not lost sight of where its bin is
-// being dropped. Method: the deleted record that was read is left behind by a spread; another
-// session commits the key, to a successor, together with one that is read then; the reader commits
-// when all is marked for the first drop since it began, which is not announced yet. Drops begin
-// with the lowest hashes.
+// Goal: a key that was read as absent and was inserted since is noticed even if its bin is being
+// dropped. Method: a spread purges the deleted record that was read. Another session commits the
+// key, to a successor, together with another key, which the reader reads then. The reader commits
+// when all records are marked for the first drop since it began, which is not announced yet. Drops
+// begin with the lowest hashes.
 TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
   load(200);
   std::string came = key_of(0);
@@ -79,8 +80,9 @@ TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
   EXPECT_EQ(status.code(), ErrorCode::kConflict) << "it has seen half of a transaction";
 }
 
-// Goal: what a pointer owned when it was null counts, and not what it owns when its page is read: a
-// sound page is not refused. Method: the bin is made volatile and spread between the two.
+// Goal: a page is checked against the owners that its pointer had when its volatile half was null,
+// not against later ones, so a sound page is not refused. Method: the bin is made volatile and
+// spread before its page is read.
 TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
   load();
   all_.glean();
@@ -95,7 +97,7 @@ TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
   EXPECT_EQ(commit(1).code(), ErrorCode::kConflict);
 }
 
-// The same, in the middle of the look.
+// The bin is made volatile and spread while a cold read loads the owners.
 TEST_F(HashColdRaceTest, ASpreadWithinTheLookBeforeAColdReadIsSeen) {
   load();
   all_.glean();
@@ -116,8 +118,8 @@ TEST_F(HashColdRaceTest, ASpreadWithinTheLookBeforeAColdReadIsSeen) {
   EXPECT_TRUE(commit(1).is_ok());
 }
 
-// Goal: what a pointer owns is not believed if it changed while it was looked at. Method: its bin
-// is made, filled and spread in the middle of the look.
+// Goal: a first touch does not use owners that changed while they were loaded. Method: the bin is
+// made, filled and spread in between.
 TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
   begin(1);
   unsigned looks = 0;
@@ -135,9 +137,9 @@ TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
   EXPECT_EQ(get_alone(3, key_of(5)), "x");
 }
 
-// Goal: no two bins of one prefix. Method: between making a first bin and its installation others
-// fill, spread and empty that bin, and a glean drops what is left, so that the pointer is as it was
-// seen, but has half of its digits.
+// Goal: no prefix gets two bins. Method: between the making of a first bin and its installation,
+// sessions fill, spread and empty that bin and a glean drops the rest, so that the pointer has its
+// old value, but half of its digits.
 TEST_F(HashColdRaceTest, AGleanBetweenMakingAFirstBinAndItsInstallationIsSeen) {
   put_alone(0, "stays", "x");
   unsigned row = 0;

@@ -17,10 +17,10 @@
 namespace foedus::storage::hash {
 namespace {
 
-// Goal: no update is lost, none is seen in part and no own write is overlooked while snapshots are
+// Goal: no update is lost, none is seen in part and no own write is missed while snapshots are
 // installed and pages dropped. Method: threads move amounts between accounts, of which empty ones
-// have no row; who reads a whole group must find its sum. Only commits wait for a compose, which
-// takes the log; installs run beside everything.
+// have no row; a transaction that reads a whole group must find its sum. Only commits wait for a
+// compose, which takes the log; installs run beside all calls.
 class HashColdStressTest : public HashColdTest {
  protected:
   static constexpr unsigned kThreads = 3;
@@ -52,11 +52,11 @@ class HashColdStressTest : public HashColdTest {
     int other = 0;
     FOEDUS_CHECK(read_amount(who, from, &have));
     FOEDUS_CHECK(read_amount(who, to, &other));
-    if (random->below(8) == 0) std::this_thread::yield();  // for gleans between
+    if (random->below(8) == 0) std::this_thread::yield();  // for gleans in between
     const int part = random->below(3) == 0 ? have : have / 2;
     FOEDUS_CHECK(write_amount(who, from, have, have - part));
     if (part != 0) FOEDUS_CHECK(write_amount(who, to, other, other + part));
-    if (have == 0) return {};  // nothing was written
+    if (have == 0) return {};  // no write
     if (random->below(8) == 0) std::this_thread::yield();
     int now = 0;
     FOEDUS_CHECK(read_amount(who, from, &now));
@@ -91,7 +91,7 @@ class HashColdStressTest : public HashColdTest {
       } else {
         all_.session(who).rollback();
       }
-      // A key that was seen by a transaction that will not commit may be erased again.
+      // A key that a doomed transaction has read may be erased since.
       const bool is_expected = status.is_ok() || status.code() == ErrorCode::kConflict ||
                                status.code() == ErrorCode::kNotFound;
       ASSERT_TRUE(is_expected) << status.message();

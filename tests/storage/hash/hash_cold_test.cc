@@ -15,8 +15,9 @@
 namespace foedus::storage::hash {
 namespace {
 
-// Goal: own writes are seen in a copy that was made before they were. Method: between the making of
-// another session's copy and its install, the bin is made volatile, written to and dropped.
+// Goal: a transaction sees its own writes in a copy that is older than they are. Method: between
+// the making of another session's copy and its install, the bin is made volatile, written to and
+// dropped.
 TEST_F(HashColdTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
   load(kRows);
   all_.glean();
@@ -55,8 +56,8 @@ TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
   }
   EXPECT_EQ(volatile_pages(), 0u);
 }
-// Goal: what many look at stays volatile for one more time, with the pages that lead there. Method:
-// reads of one key, enough for a mark (P8).
+// Goal: an install spares a bin in use once, with the pages that lead to it. Method: enough reads
+// of one key for a mark (P8).
 TEST_F(HashColdTest, ABinInUseIsSparedOnce) {
   load();
   all_.compose();
@@ -134,7 +135,7 @@ TEST_F(HashColdTest, AKeyMissedInAColdBinConflictsWithALaterInsert) {
   ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-// The same where the transaction itself makes the bin volatile, by another key of its digit.
+// The transaction itself makes the bin volatile, by another key of its digit.
 TEST_F(HashColdTest, AKeyMissedInABinOfItsOwnMakingConflictsWithALaterInsert) {
   load(20);  // two bins
   all_.glean();
@@ -144,7 +145,7 @@ TEST_F(HashColdTest, AKeyMissedInABinOfItsOwnMakingConflictsWithALaterInsert) {
   put_alone(1, "phantom", "boo");
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-// Both read what the other writes, in snapshot pages: one of them must fail.
+// Two transactions read each other's writes in snapshot pages: one of them must fail.
 TEST_F(HashColdTest, NoWriteSkewOverSnapshotPages) {
   load();
   all_.glean();
@@ -159,7 +160,7 @@ TEST_F(HashColdTest, NoWriteSkewOverSnapshotPages) {
   EXPECT_FALSE(first && second);
 }
 
-// Goal: a transaction that makes its own pages volatile still sees what others do to them.
+// Goal: a transaction that makes pages volatile still conflicts with later writes to them.
 TEST_F(HashColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
   load(20);
   all_.glean();
@@ -184,7 +185,8 @@ TEST_F(HashColdTest, AnOwnInstallIsNoConflict) {
   EXPECT_TRUE(status.is_ok()) << status.message();
   EXPECT_EQ(get_alone(1, key_of(14)), "b");
 }
-// Goal: own inserts that spread and merge the bins which the transaction took over are no conflict.
+// Goal: own inserts that spread and merge bins which the transaction has made volatile are no
+// conflict.
 TEST_F(HashColdTest, OwnInsertsIntoBinsThatWereReadColdAreNoConflict) {
   load(300);
   all_.glean();
@@ -208,7 +210,7 @@ TEST_F(HashColdTest, AWriteFindsItsRecordAgainAfterADrop) {
   ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
   ASSERT_TRUE(erase(0, key_of(16)).is_ok());
   EXPECT_EQ(all_.glean().pages_kept, 0u);
-  ASSERT_EQ(get(0, key_of(14)), "mine");  // its own, whose page has gone
+  ASSERT_EQ(get(0, key_of(14)), "mine");  // an own write, whose page was dropped
   ASSERT_EQ(get(0, key_of(16)), std::nullopt);
   ASSERT_TRUE(put(0, key_of(15), "second").is_ok());
   ASSERT_TRUE(put(0, key_of(14), "third").is_ok());
@@ -230,7 +232,7 @@ TEST_F(HashColdTest, ABlindWriteCommitsAfterADrop) {
   EXPECT_EQ(get_alone(1, key_of(14)), "mine");
   EXPECT_EQ(get_alone(1, "fresh"), "inserted");
 }
-// The lock phase itself has to find the record.
+// The lock phase has to find the record, as no call has done so since the drop.
 TEST_F(HashColdTest, AWriteThatIsNotLookedAtAgainCommitsAfterADrop) {
   load();
   begin(0);
@@ -271,7 +273,7 @@ TEST_F(HashColdTest, ADropIsAConflictForWhoReadThere) {
   ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-// null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
+// The volatile pointer becomes non-null and null again between a read and its verify.
 TEST_F(HashColdTest, APointerThatIsNullAgainHasChanged) {
   load();
   all_.glean();
@@ -299,9 +301,9 @@ TEST_F(HashColdTest, ALockedOrNewerRecordKeepsItsPage) {
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(get_alone(1, key_of(14)), "newer");
 }
-// Goal: an erasure that the snapshot does not have is not forgotten when the record is purged
-// before the drop. Method: bins are chained while a lock in them is held, so that the snapshot has
-// two of each; later inserts spread them the same way, and not both halves get a newer record.
+// Goal: an erasure that the snapshot does not have is not forgotten if the record is purged before
+// the drop. Method: bins are chained while a lock in them is held, so that the snapshot has two of
+// each. Later inserts spread them the same way, and only one half gets a newer record.
 TEST_F(HashColdTest, APurgedErasureKeepsItsBin) {
   constexpr unsigned kFew = 280;
   load(20);
@@ -336,9 +338,8 @@ TEST_F(HashColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(get_alone(1, key_of(14)), "x");
 }
 
-// Goal: what is cold and has another shape in the new snapshot does not lead to the old one.
-// Method: a boundary between partitions divides a bin that nobody has touched, beside one that is
-// busy.
+// Goal: a cold bin that the new snapshot has divided does not lead to the old snapshot. Method: a
+// boundary between partitions divides an untouched bin beside a busy one.
 TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
   load(40);
   all_.glean();
@@ -361,7 +362,7 @@ TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
   check(1, 40);
 }
 
-// Method: bins that the new snapshot has divided, and payloads with new names, too.
+// Method: the new snapshot has divided bins, and payloads with new ids.
 TEST_F(HashColdTest, AnInstallThatCannotReadIsMadeUpFor) {
   constexpr unsigned kFew = 400;
   load(kFew);

@@ -1,5 +1,5 @@
 #pragma once
-// One hash storage and sessions around it, with calls that say what a test means.
+// One hash storage and sessions, with short calls for tests.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class HashTest : public ::testing::Test {
              WriteMode mode = WriteMode::kPut) {
     return write_whole(all_.ctx(session), control_, mode, key, payload);
   }
-  // A transaction of its own.
+  // Puts a row in a transaction of its own.
   void put_now(std::uint32_t session, std::string_view key, std::string_view payload) {
     all_.session(session).begin();
     EXPECT_TRUE(put(session, key, payload).is_ok());
@@ -59,7 +59,7 @@ class HashTest : public ::testing::Test {
 
 inline std::string key_number(std::uint64_t i) { return "key" + std::to_string(i); }
 
-// A seed that differs from run to run, or the one that the environment gives.
+// Returns the seed of the environment, or one that differs from run to run.
 inline std::uint64_t test_seed() {
   const char* const given = std::getenv("FOEDUS_TEST_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : base::system_seed();

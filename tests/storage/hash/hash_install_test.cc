@@ -1,6 +1,6 @@
 // Installations of a hash storage whose snapshot has another shape, whose pages change between two
-// steps, or that cannot have what they need: no row is lost, and what may still lead to earlier
-// snapshots is told (O16).
+// steps, or that lack pages or reads: no row is lost, and the result says whether a pointer may
+// still lead to earlier snapshots (O16).
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ const std::string kLarge(9'000, 'l');
 
 class HashInstallTest : public HashColdTest {
  protected:
-  // The one of this number among keys whose hash begins with these bits.
+  // Returns the `number`-th key whose hash begins with these bits.
   static std::string key_at(unsigned bits, std::uint64_t prefix, unsigned number) {
     for (std::uint64_t i = 0;; ++i) {
       const std::string key = key_of(i);
@@ -39,7 +39,7 @@ class HashInstallTest : public HashColdTest {
     erase_alone(0, key);
     rows_.erase(key);
   }
-  // Keys [begin, end) of that prefix.
+  // Puts keys [begin, end) of that prefix.
   void fill(unsigned bits, std::uint64_t prefix, unsigned begin, unsigned end,
             const std::string& payload = kFifth) {
     for (unsigned i = begin; i < end; ++i) put(key_at(bits, prefix, i), payload);
@@ -47,7 +47,7 @@ class HashInstallTest : public HashColdTest {
   void clear(unsigned bits, std::uint64_t prefix, unsigned begin, unsigned end) {
     for (unsigned i = begin; i < end; ++i) erase(key_at(bits, prefix, i));
   }
-  // One bin for each two bits, all of them cold; and one of them hot.
+  // Makes one bin for each two bits, all of them cold.
   void load_four_bins() {
     for (std::uint64_t prefix = 0; prefix < 4; ++prefix) fill(2, prefix, 0, 5);
     all_.glean();
@@ -57,13 +57,13 @@ class HashInstallTest : public HashColdTest {
   void check_rows() {
     for (const auto& [key, payload] : rows_) ASSERT_EQ(get_alone(1, key), payload) << key;
   }
-  // Afterwards nothing is left of what went on before.
+  // Checks that no page stays volatile at rest.
   void expect_all_goes() {
     all_.glean();
     EXPECT_EQ(volatile_pages(), 0u);
     check_rows();
   }
-  // Who comes to `place` for this time, counted from one, does it.
+  // Installs, and runs `act` when `place` is reached for the `time`-th time.
   template <typename Act>
   void at(const char* place, unsigned time, Act&& act, bool expects_earlier) {
     unsigned times = 0;
@@ -76,7 +76,7 @@ class HashInstallTest : public HashColdTest {
     EXPECT_EQ(all_.install().may_need_earlier, expects_earlier);
     EXPECT_GE(times, time) << place;
   }
-  // Pages that nobody can have until they are given back.
+  // Takes all free pages of the pool, until they are given back.
   std::vector<page::PageHeader*> take_all_pages() {
     std::vector<page::PageHeader*> pages;
     for (;;) {
@@ -107,8 +107,8 @@ TEST_F(HashInstallTest, AColdBinIsFoundInTheFileThatItMovedTo) {
   check_rows();
 }
 
-// Method: erasures one half after the other, each beside one that is not looked at, leave two small
-// bins that a snapshot made anew has no page for.
+// Method: erasures in one half and then in the other, each beside an unread bin, leave two small
+// bins for which a snapshot from scratch has no page.
 TEST_F(HashInstallTest, AColdInteriorPageThatTheNewSnapshotHasNotIsMadeVolatile) {
   fill(8, 0, 0, 3);
   fill(8, 1, 0, 3);
@@ -140,7 +140,7 @@ TEST_F(HashInstallTest, WhatTheSnapshotHasNoPageForStays) {
   expect_all_goes();
 }
 
-// A bin of the snapshot where the storage has an interior page by now.
+// The snapshot has a bin where the storage has an interior page by now.
 TEST_F(HashInstallTest, ABinThatBecameAnInteriorPageMeanwhileStays) {
   fill(7, 0, 0, 4);
   fill(7, 1, 0, 5);
@@ -190,7 +190,7 @@ TEST_F(HashInstallTest, ABinThatSpreadsBeforeItsNamesWereLookedAtIsReported) {
   expect_all_goes();
 }
 
-// Method: erased rows of one bin, so that the next one has it made anew, with its buddy.
+// Method: rows of one bin are erased, so that the next insert rebuilds it and merges its buddy.
 TEST_F(HashInstallTest, BinsThatMergeBehindTheLookStay) {
   constexpr std::uint64_t kThreeQuarters = std::uint64_t{3} << 61;  // divides the second bin
   for (const std::uint64_t boundary : {std::uint64_t{0}, kThreeQuarters}) {
@@ -221,7 +221,7 @@ TEST_F(HashInstallTest, BinsThatMergeBehindTheLookStay) {
   }
 }
 
-// The interior page itself gives way to the bin that both became.
+// The interior page itself is replaced by the bin into which both were merged.
 TEST_F(HashInstallTest, AnInteriorPageThatGoesBehindTheLookIsLookedForAgain) {
   fill(8, 0, 0, 4);
   fill(8, 1, 0, 2);
@@ -247,7 +247,7 @@ TEST_F(HashInstallTest, AnInteriorPageThatGoesBehindTheLookIsLookedForAgain) {
 
 class HashInstallCopyTest : public HashInstallTest {
  protected:
-  // A cold bin that the snapshot has divided, and a hot one.
+  // Makes a cold bin that the snapshot has divided, and a hot one.
   void divide() {
     load_four_bins();
     heat(3);
@@ -285,7 +285,7 @@ TEST_F(HashInstallCopyTest, AnOldBinThatCannotBeReadIsMadeUpFor) {
   check_rows();
 }
 
-// A page of another storage, of other bits, or of another kind is not made volatile.
+// A page of another storage, of other bits, or of another kind is refused, not made volatile.
 TEST_F(HashInstallCopyTest, AnotherPageInPlaceOfAnOldBinIsRefused) {
   divide();
   const std::uint64_t before = volatile_pages();
@@ -311,7 +311,8 @@ TEST_F(HashInstallCopyTest, AnotherPageInPlaceOfAnOldBinIsRefused) {
   check_rows();
 }
 
-// Goal: a page of the snapshot that lost a pointer costs no row that an earlier one still has.
+// Goal: a page of the snapshot that lost a pointer does not lose rows that an earlier one still
+// has.
 TEST_F(HashInstallTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
   load_four_bins();
   heat(3);
@@ -331,7 +332,7 @@ TEST_F(HashInstallTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
 
 class HashInstallNamesTest : public HashInstallTest {
  protected:
-  // A large row in a bin that is hot, and the same in a new file.
+  // Makes a hot bin with a large row whose payload is in a snapshot.
   void load_named() {
     put(large_, kLarge);
     fill(2, 0, 1, 3);
@@ -376,7 +377,7 @@ TEST_F(HashInstallNamesTest, AnErasedRowNeedsNoName) {
   expect_old_files_may_go();
 }
 
-// A row that got smaller leaves its name behind, at a place of the bin that nobody reads.
+// A row that got smaller leaves its old id at an unused place of the bin.
 TEST_F(HashInstallNamesTest, ARowThatMovedWithinItsBinNeedsNoNameWhereItWas) {
   load_named();
   put(large_, std::string(100, 's'));
@@ -389,7 +390,7 @@ TEST_F(HashInstallNamesTest, ARowThatMovedWithinItsBinNeedsNoNameWhereItWas) {
   expect_old_files_may_go();
 }
 
-// Whether there is a copy that has the name, and was not looked at, nobody knows then.
+// The installer cannot know then whether an unvisited copy has the old id.
 TEST_F(HashInstallNamesTest, ARowThatMovedInABinThatGrowsMeanwhileIsReported) {
   load_named();
   put(large_, std::string(100, 's'));

@@ -1,5 +1,5 @@
 // Hand-stepped interleavings at the sync points of inserts, spreads and rebuilds: transactions of
-// other sessions in the middle of a system transaction. (Of merges: hash_merge_test.)
+// other sessions run within a system transaction. hash_merge_test has those of merges.
 #include <map>
 #include <string>
 
@@ -13,7 +13,8 @@ namespace {
 
 using testing::AtSyncPoint;
 
-// Session 0 puts, and changes the length of, one row after the other; another acts at a step of it.
+// Session 0 puts rows, or changes their length, one after another; another session acts at a step
+// of it.
 class HashSteps : public HashTest {
  protected:
   static constexpr unsigned kRows = 600;
@@ -25,7 +26,7 @@ class HashSteps : public HashTest {
     const Status status = all_.session(session).commit();
     ASSERT_TRUE(status.is_ok()) << status.message() << " while " << under_way_;
   }
-  // The rest of a transaction.
+  // Finishes a transaction.
   void write_last(std::uint32_t session, const std::string& key, const std::string& payload) {
     const Status status = put(session, key, payload);
     ASSERT_TRUE(status.is_ok()) << status.message() << " while " << under_way_;
@@ -37,7 +38,7 @@ class HashSteps : public HashTest {
     all_.session(0).begin();
     write_last(0, under_way_, payload_of(60, i));
   }
-  // No key comes or goes, but what grows needs room.
+  // Lets a row grow, which needs space, but no key is inserted or erased.
   void grow_row(unsigned i) {
     under_way_ = key_number(i);
     all_.session(0).begin();
@@ -51,7 +52,8 @@ class HashSteps : public HashTest {
       ASSERT_EQ(get(session, key), payload) << key;
     }
   }
-  // In different halves of the trie: never in one bin, nor in two that are merged.
+  // Returns whether two keys are in different halves of the trie, so never in one bin, nor in two
+  // that are merged.
   static bool are_apart(const std::string& one, const std::string& other) {
     return ((hash_of(one) ^ hash_of(other)) >> (kHashBits - 1)) != 0;
   }
@@ -62,14 +64,13 @@ class HashSteps : public HashTest {
     return {};
   }
 
-  std::map<std::string, std::string> model_;  // what is committed
+  std::map<std::string, std::string> model_;  // committed rows
   std::string under_way_;
 };
 
 class HashStep : public HashSteps, public ::testing::WithParamInterface<const char*> {};
 
-// Goal: at every step all rows are found, the key that is not committed yet is not, and all that
-// verifies.
+// Goal: at every step a reader finds all rows, does not find the uncommitted key, and verifies.
 TEST_P(HashStep, ReadersFindWhatIsCommitted) {
   AtSyncPoint reader(
       GetParam(),
@@ -88,8 +89,8 @@ TEST_P(HashStep, ReadersFindWhatIsCommitted) {
   EXPECT_GT(reader.runs(), 20u);
 }
 
-// Goal: a transaction from before the step goes on and commits: what it read and missed is moved,
-// not changed. It writes elsewhere, where the step has no lock.
+// Goal: a transaction from before the step goes on and commits: its reads and misses are moved, not
+// changed. It writes elsewhere, where the step has no lock.
 TEST_P(HashStep, ATransactionFromBeforeCommits) {
   unsigned commits = 0;
   unsigned inserts = 0;
@@ -114,12 +115,13 @@ TEST_P(HashStep, ATransactionFromBeforeCommits) {
     grow_row(i);
     if (all_.ctx(2).is_open()) all_.session(2).rollback();
   }
-  if (GetParam() == std::string("hash:inserted")) return;  // nothing is inserted when rows grow
+  if (GetParam() == std::string("hash:inserted")) return;  // no insert when rows grow
   EXPECT_GT(commits, 20u);
   EXPECT_GT(inserts, 5u);
 }
 
-// Goal: who misses a key at a step of its insert, and commits behind the insert, conflicts.
+// Goal: a transaction that misses a key at a step of its insert, and commits after the insert,
+// conflicts.
 TEST_P(HashStep, WhoMissedTheKeyConflicts) {
   unsigned conflicts = 0;
   const auto act = [&] {
@@ -146,8 +148,8 @@ INSTANTIATE_TEST_SUITE_P(Places, HashStep,
                          ::testing::Values("hash:inserted", "hash:before_move", "hash:moved",
                                            "hash:before_swap"));
 
-// Goal: once the records have moved they are written to where they are now, although the pointer
-// still leads to the old bin and the new ones are locked.
+// Goal: moved records can be written at their new place, although the pointer still leads to the
+// old bin and the new ones are locked.
 TEST_F(HashSteps, MovedRecordsAreWrittenBeforeThePointerChanges) {
   unsigned next = 0;
   for (const char* const place : {"hash:moved", "hash:before_swap", "hash:inserted"}) {
@@ -155,7 +157,7 @@ TEST_F(HashSteps, MovedRecordsAreWrittenBeforeThePointerChanges) {
     AtSyncPoint writer(
         place,
         [&] {
-          // Of the bin that is worked on, all rows that are committed.
+          // Writes all committed rows of the bin that is being spread.
           for (const auto& [key, payload] : model_) {
             if ((hash_of(key) ^ hash_of(under_way_)) >> (kHashBits - 4) != 0) continue;
             if (key == under_way_) continue;

@@ -1,5 +1,5 @@
 // ctest-labels: memory
-// Memory that is spent in the midst of a change: no page is lost.
+// Memory runs out within a change: no page is lost.
 #include <cstring>
 
 #include "foedus-core/storage/hash/cold.h"
@@ -13,9 +13,9 @@ namespace {
 
 using HashMemoryTest = HashColdTest;
 
-// Goal: a bin that is made volatile by who has read it cold, and cannot remember all that it has
-// read, does not keep its page. Method: the read set is filled up to where it grows, by looks at a
-// row that is volatile; then a write to a cold row that was read asks for memory.
+// Goal: the copy of a cold bin is freed if the transaction cannot remember its reads. Method: reads
+// of a volatile row fill the read set up to where it grows; then a write to a cold row that was
+// read asks for memory.
 TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   load();
   all_.glean();
@@ -43,8 +43,8 @@ TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   check(1);
 }
 
-// Goal: what was copied of a bin is given back where there is no memory to look at its next page.
-// Method: all keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
+// Goal: copied pages of a bin are freed if there is no memory to read its next page. Method: all
+// keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
 TEST_F(HashMemoryTest, TheFirstPagesOfABinThatIsNotReadToItsEndAreGivenBack) {
   std::string stem(8, '\0');
   std::memcpy(stem.data(), &internal::kMix2, 8);

@@ -51,7 +51,7 @@ class HashMergeStressTest : public HashTest {
           status = session.commit();
           done = status.is_ok();
         } else {
-          // What made it stop may have been an inconsistent view (no opacity).
+          // The error may come from an inconsistent view (no opacity).
           const bool conflict = status.code() == ErrorCode::kConflict;
           ASSERT_TRUE(conflict || !txn::verify(&session.ctx()).is_ok()) << status.message();
           session.rollback();

@@ -1,4 +1,4 @@
-// Bins that become one again: fill, phantoms, own entries, and readers at every step.
+// Merges of bins: fill, phantoms, own entries, and readers at every step.
 // ctest-labels: concurrency
 #include <atomic>
 #include <chrono>
@@ -23,7 +23,7 @@ class HashMergeTest : public HashTest {
     HashTest::TearDown();
   }
 
-  // A random row goes, a new one comes, in session 0.
+  // Erases a random row and inserts a new one, in session 0.
   void step() {
     all_.session(0).begin();
     auto victim = model_.end();
@@ -98,7 +98,7 @@ TEST_F(HashMergeTest, RandomInsertsAndErasuresKeepTheNumberOfBins) {
   check(1, 1);
 }
 
-// The two bins that have all of the root: they have no bit in common that a bin of both would have.
+// The last two bins of the root have no bit in common, so there is no prefix for a merged bin.
 TEST_F(HashMergeTest, TheLastTwoBinsStay) {
   for (unsigned i = 0; i < 4000 && !HasFailure(); ++i) {
     put_now(0, key_number(i), "row");
@@ -110,7 +110,7 @@ TEST_F(HashMergeTest, TheLastTwoBinsStay) {
 
 HashMergeTest* running = nullptr;
 
-// Goal: readers find everything at every step of a merge, and what they read and miss verifies.
+// Goal: readers find all rows at every step of a merge, and their reads and misses verify.
 class HashMergeStepTest : public HashMergeTest,
                           public ::testing::WithParamInterface<const char*> {
  public:
@@ -139,14 +139,15 @@ TEST_P(HashMergeStepTest, ReadersFindAllKeys) {
   EXPECT_GT(looks_, 10u);
 }
 
-// Not between the two moved flags, nor between the marks and the flag: a key of a marked record is
-// waited for there, and one thread would wait for itself (see below).
+// The places between the two moved flags, and between the marks and a flag, are left out: a reader
+// waits there for a key of a marked record, and the one thread would wait for itself. Tests below
+// have them.
 INSTANTIATE_TEST_SUITE_P(Places, HashMergeStepTest,
                          ::testing::Values("hash:merge_pointed", "hash:merge_owned",
                                            "hash:merge_risen"));
 
-// Goal: between the two moved flags rows of the bin that is marked are found in the merged one, and
-// what they are verifies; rows of the other are in no place where they could be read or missed.
+// Goal: between the two moved flags rows of the marked bin are found in the merged one, and reads
+// of them verify; rows of the other bin can be neither read nor missed.
 TEST_F(HashMergeTest, BetweenTheTwoFlagsRowsAreFoundOrNotSettled) {
   unsigned found = 0;
   unsigned unsettled = 0;
@@ -173,8 +174,8 @@ TEST_F(HashMergeTest, BetweenTheTwoFlagsRowsAreFoundOrNotSettled) {
   EXPECT_GT(unsettled, 0u);
 }
 
-// Goal: whoever waits there gets on when the merge does. Method: a thread of its own begins to read
-// while the merge is held, and reads all rows but the two that are written, until it commits.
+// Goal: a reader that waits there goes on when the merge does. Method: a thread begins to read
+// while the merge is stopped, and reads all rows except the two that are written, until it commits.
 TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
   std::atomic<unsigned> reads{0};
   unsigned helds = 0;
@@ -187,7 +188,7 @@ TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
         reader = std::thread([&, rows = model_, victim = victim_] {
           ASSERT_NO_FATAL_FAILURE(read_until_commit(rows, victim, &reads));
         });
-        // It has begun; then it may come to a row that it waits for, or be still before it.
+        // The reader has begun; it may wait for a row by then, or not have reached it yet.
         while (reads < 10) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::microseconds(200));
       },
@@ -199,8 +200,8 @@ TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
   EXPECT_EQ(helds, 2u);
 }
 
-// Goal: misses in two bins that another session merges hold if nothing was added, and own inserts
-// into the merged bin are no phantoms; a key that is added is one.
+// Goal: misses in two bins that another session merges hold if no key was added, and own inserts
+// into the merged bin are no phantoms; another session's key is one.
 TEST_F(HashMergeTest, MissesSurviveAMergeOnlyIfNoKeyWasAdded) {
   for (unsigned i = 0; i < 4 * kRows; ++i) step();
   for (const bool added : {false, true}) {

@@ -1,6 +1,6 @@
 #pragma once
-// A hash storage whose bins a test rebuilds and merges when it wants to, without a key or a newer
-// record in them.
+// A hash storage whose bins a test can rebuild and merge without a new key or a newer record in
+// them.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace foedus::storage::hash {
 // 1 are buddies. Session 3 moves records for the test.
 class HashMovesTest : public HashColdTest {
  protected:
-  // The i-th key of that quarter.
+  // Returns the i-th key of that quarter.
   static std::string key_in(std::uint64_t quarter, unsigned i) {
     for (unsigned n = 0;; ++n) {
       const std::string key = key_of(n);
@@ -27,8 +27,8 @@ class HashMovesTest : public HashColdTest {
   HashBinPage* bin_of(const std::string& key) {
     return peek_bin(all_.all().pool(), all_.control(), hash_of(key));
   }
-  // The session gives a row more and more room, and leaves moved records behind, until its bin has
-  // no more and is replaced.
+  // Lets a session grow a row, which leaves moved records behind, until its bin is full and is
+  // replaced.
   void fill_bin_of(std::uint32_t session, const std::string& row) {
     const HashBinPage* const bin = bin_of(row);
     while (!bin->header.load_version().is_moved()) {
@@ -38,13 +38,13 @@ class HashMovesTest : public HashColdTest {
       ASSERT_TRUE(status.is_ok()) << status.message();
     }
   }
-  // The same in a transaction of its own that is rolled back.
+  // Rebuilds the bin of a row, in a transaction that is rolled back.
   void rebuild_bin_of(const std::string& row) {
     begin(3);
     fill_bin_of(3, row);
     all_.session(3).rollback();
   }
-  // The same, and the bin is not merged: its buddy has this row, which session 2 locks.
+  // Rebuilds the bin of a row without a merge: session 2 locks a row of its buddy.
   void rebuild_bin_alone(const std::string& row, const std::string& row_of_buddy) {
     begin(2);
     ASSERT_TRUE(hold(2, row_of_buddy).is_ok());

@@ -1,4 +1,4 @@
-// Hash storages of which parts are cold, while other sessions take turns in the middle of calls.
+// Hash storages of which parts are cold, while other sessions take turns within calls.
 
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_turns.h"
@@ -6,9 +6,9 @@
 namespace foedus::storage::hash {
 namespace {
 
-// Goal: as hash_cold_model_test, for what two sessions and the gleaner do to one another between
-// two steps of a call. Method: the same, and at sync points at which no lock is held others write,
-// commit and glean, two deep. One thread, so that a seed is a run.
+// Goal: the properties of hash_cold_model_test hold if sessions and the gleaner interleave between
+// two steps of a call. Method: at sync points without a lock other sessions write, commit and
+// glean, nested twice. There is one thread, so that a seed is a run.
 class HashNestedModelTest : public HashTurns {
  protected:
   explicit HashNestedModelTest(std::uint32_t fan_out_bits = 2) : HashTurns(fan_out_bits) {

@@ -1,4 +1,5 @@
-// Own writes and misses where a transaction moves itself what others have moved behind its back.
+// Own writes and misses of a transaction that moves records which others have moved before,
+// unnoticed.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -29,8 +30,9 @@ class HashOwnMovesTest : public HashMovesTest {
   const std::string row_of_buddy_ = key_in(1, 0);
 };
 
-// Goal: H5, a bin of several. Method: the transaction writes to a record that another session moves
-// within its bin when the transaction has looked that bin up, to move another record in it.
+// Goal: H5, several moves of one bin. Method: the transaction has written to a record, and looks
+// its bin up to move another record there; then another session moves the first record within the
+// bin.
 TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
   begin(1);
   ASSERT_TRUE(put(1, mine_, "mine").is_ok());
@@ -47,7 +49,7 @@ TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
   expect_commit(1);
 }
 
-// The same where the bin that others have moved is the buddy of one that the transaction fills.
+// The bin that another session has moved is the buddy of one that the transaction fills.
 TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMergeBehindAMoveOfOthers) {
   begin(1);
   ASSERT_TRUE(put(1, mine_, "mine").is_ok());
@@ -58,8 +60,8 @@ TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMergeBehindAMoveOfOthers) {
   expect_commit(1);
 }
 
-// Goal: a miss in the buddy is one in the merged bin from then on, so that an own insert is no
-// phantom.
+// Goal: a miss in the buddy counts for the merged bin after an own merge, so that an own insert is
+// no phantom.
 TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeIsNoPhantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
@@ -69,7 +71,7 @@ TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeIsNoPhantom) {
   expect_commit(1);
 }
 
-// The same where others have moved the bin before, which the transaction has not noticed yet.
+// Another session has moved the bin before, which the transaction has not noticed yet.
 TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeAndAMoveOfOthersIsNoPhantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
@@ -80,7 +82,7 @@ TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeAndAMoveOfOthersIsNoPhantom)
   expect_commit(1);
 }
 
-// Goal: one of others is a phantom, be it behind the own merge or before it.
+// Goal: an insert of another session is a phantom, whether it comes after the own merge or before.
 TEST_F(HashOwnMovesTest, AnInsertOfOthersBehindAnOwnMergeIsAPhantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
@@ -98,9 +100,10 @@ TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
-// Goal: the same of a miss by who began some epochs after the records of both bins were marked, in
-// the one that does not say moved yet. Who began before and has written to the other one sees that.
-// The insert comes before the session that merged the bins moves a record there, which has a birth.
+// Goal: an own insert is no phantom to an earlier miss if the transaction began some epochs after
+// the records of both bins were marked, and missed in the bin that is not marked moved yet. An
+// older transaction sees its write to the other bin. The insert comes before the merging session
+// moves a record there, which stamps a birth.
 TEST_F(HashOwnMovesTest, AnOwnInsertBehindAMissInABinThatIsAboutToMoveIsNoPhantom) {
   begin(2);
   ASSERT_TRUE(put(2, row_of_buddy_, "older").is_ok());

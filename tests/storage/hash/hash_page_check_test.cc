@@ -1,5 +1,5 @@
-// What is said of snapshot pages of hash storages: each rule, by a page that breaks it alone; and
-// which page a pointer is for.
+// Checks of snapshot pages of hash storages: for each rule a page that breaks it alone; and the
+// page that a pointer is for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using page::Tid;
 using Bin = HashBinPage;
 using Interior = HashInteriorPage;
 
-// What changes a page returns whether it has what that takes.
+// `change` returns whether it could change the page.
 void bin_says(const char* rule, bool (*change)(Bin& page)) {
   expect_said<Bin>(PageKind::kHashBin, rule, change);
 }
@@ -29,7 +29,7 @@ void interior_says(const char* rule, bool (*change)(Interior& page)) {
 void set_slot(Bin* page, std::uint32_t place, HashSlot slot) {
   page->slot_word(place).store_relaxed(slot.word());
 }
-// Leaves the page its first record, which becomes one of that slot.
+// Leaves the page only its first record, and returns its slot.
 HashSlot keep_first(Bin* page) {
   page->record_count.store_relaxed(1);
   count(&page->header, page->head == page->header.page_id ? 1 : 0);
@@ -73,7 +73,7 @@ TEST(HashPageCheck, digits_of_a_bin_are_its_prefix_and_have_one_pointer) {
     page.set_owners(0, Interior::kPointers);
     return true;
   });
-  // A hint of the page cache (P18), which no file has.
+  // The null half has a hint of the page cache (P18), which no file may have.
   interior_says("a pointer that another one owns", [](Interior& page) {
     for (std::uint32_t i = 0; i < Interior::kPointers; ++i) {
       if (page.owner_of(i) == i) continue;
@@ -143,7 +143,7 @@ TEST(HashPageCheck, a_bin_begins_before_and_goes_on_behind_its_page) {
     page.next_page.store_relaxed(id_of(page.header).word());
     return true;
   });
-  // A bin that goes on may count more than its first page has.
+  // A bin of several pages may count more than its first page has.
   bin_says(nullptr, [](Bin& page) {
     page.next_page.store_relaxed(id_of(page.header, 1).word());
     count(&page.header, page.load_count() + 1);
@@ -170,7 +170,7 @@ TEST(HashPageCheck, the_head_of_a_bin_counts_its_records) {
     count(&page.header, page.load_count(), 1);
     return true;
   });
-  bin_says(kCounts, [](Bin& page) {  // that begins on the page before
+  bin_says(kCounts, [](Bin& page) {  // begins on the page before
     page.head = SnapshotPageId(page.header.page_id - 1).word();
     return true;
   });
@@ -196,13 +196,13 @@ TEST(HashPageCheck, records_lie_one_behind_the_other) {
     const HashSlot slot = keep_first(&page);
     return set_first(&page, {slot.offset(), slot.key_bytes(), 0, 0});
   });
-  for (const std::uint32_t length : {0u, 0xffffu}) {  // 0: one more than there is room for
+  for (const std::uint32_t length : {0u, 0xffffu}) {  // 0: one more than fits
     expect_said<Bin>(PageKind::kHashBin, kPlace, [&](Bin& page) {
       const HashSlot slot = page.slot(0);
       set_slot(&page, 0, slot.with_length(length == 0 ? slot.room() + 1 : length));
     });
   }
-  // In its room, and long enough for a chain.
+  // The length fits into the capacity, but is long enough for a chain.
   bin_says(kPlace, [](Bin& page) {
     const HashSlot slot = keep_first(&page);
     constexpr std::uint32_t kRoom = page::kInlinePayloadBytesMax + 8;
@@ -273,7 +273,7 @@ TEST(HashPageCheck, records_are_in_the_order_of_their_hashes) {
   });
 }
 
-// A page of a kind, and its identity; those of others are refused one by one.
+// A page must have the expected kind and identity; each other value is refused.
 TEST(HashPageCheck, a_pointer_is_for_one_page) {
   const auto copy_of = [](PageKind kind) {
     auto copy = std::make_unique<PageBytes>();

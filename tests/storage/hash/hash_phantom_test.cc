@@ -10,10 +10,8 @@ namespace {
 
 // ---- phantoms -----------------------------------------------------------------------------------
 
-// Goal: no phantom slips in through a spread, and no spread alone is a conflict. Method: between
-// miss and commit another session inserts until the bin is spread several times; before that, all
-// keys but one are put there and taken away again, so that the trie is spread before the
-// transaction begins.
+// Goal: keys that come with spreads of a bin are phantoms. Method: between miss and commit another
+// session inserts until the bin is spread several times.
 TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
   all_.session(0).begin();
   EXPECT_EQ(get(0, "missed"), std::nullopt);
@@ -22,8 +20,8 @@ TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
   EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageGained);
 }
 
-// Goal: C5. Method: a bin is filled to the brim, missed in, and then rebuilt by a growing payload
-// of a key that is there already: no key was added.
+// Goal: C5. Method: a transaction misses a key in a full bin, which is then rebuilt for a growing
+// payload of a present key: no key was added.
 TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
@@ -40,8 +38,8 @@ TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
   EXPECT_EQ(get_now(key_number(3)), "mine");
 }
 
-// Goal: no phantom through what took the bin's place. Method: as above, but then a missed key is
-// added, to a bin that was not there when it was missed; the old one gained nothing.
+// Goal: a key in the bin that replaced the old one is a phantom. Method: growing payloads replace
+// the bin, then the missed key is added to a new one; the old one gained none.
 TEST_F(HashTest, AKeyAddedToWhatTookABinsPlaceConflicts) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
@@ -62,7 +60,8 @@ TEST_F(HashTest, ALockedRecordDoesNotMove) {
   all_.session(0).begin();
   occ::ReadRange range;
   EXPECT_TRUE(get_for_update(all_.ctx(), control_, "locked", &range).is_ok());
-  // Others chain pages where they cannot spread, and conflict where they want to expand the record.
+  // Other sessions chain pages where they cannot spread, and conflict where they need to grow the
+  // record.
   for (int i = 0; i < 200; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   all_.session(1).begin();
   EXPECT_EQ(put(1, "locked", std::string(400, 'y')).conflict_reason(),

@@ -1,4 +1,4 @@
-// Deleted records that a rebuilt bin leaves behind, or must not.
+// Deleted records that a rebuilt bin purges, or must not purge.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using testing::AtSyncPoint;
 
 class HashPurgeTest : public HashMovesTest {
  protected:
-  // A record that says that the key is not there, and that nobody can have read.
+  // Makes a deleted record that no transaction can have read.
   void make_absent(const std::string& key) {
     put_alone(0, key, "old");
     erase_alone(0, key);
@@ -27,11 +27,11 @@ class HashPurgeTest : public HashMovesTest {
   const std::string farther_ = key_in(3, 0);
 };
 
-// Goal: who read a key as absent and has its record left behind learns that the key came and went:
-// an erasure of its own time is not purged. Method: the key comes together with `farther_`, which
-// the transaction sees; while it is verified, and has found `far_` as it was, the key goes together
-// with that. There never was a state with the old `far_`, the new `farther_` and without the key.
-// If `far_` does not change, there is one.
+// Goal: a transaction that read a key as absent notices that it came and went: an erasure since its
+// begin is not purged. Method: the key comes together with `farther_`, which the transaction sees.
+// While it is verified, and has found the old `far_`, the key is erased together with a change of
+// `far_`. There never was a state with the old `far_`, the new `farther_` and without the key. If
+// `far_` does not change, there is one.
 TEST_F(HashPurgeTest, AKeyThatCameAndWentWasNotAbsentAllTheTime) {
   for (const bool changes : {true, false}) {
     SCOPED_TRACE(changes);
@@ -64,8 +64,8 @@ TEST_F(HashPurgeTest, AKeyThatCameAndWentWasNotAbsentAllTheTime) {
   }
 }
 
-// Goal: a record that was made for a write is not purged before the transaction ends: it would be
-// inserted once more, behind what the transaction knows of the bin, and look like a phantom.
+// Goal: a record that was made for a write is not purged before the transaction ends: a second
+// insert would exceed the count that the transaction knows of the bin, and look like a phantom.
 TEST_F(HashPurgeTest, ARebuildBehindAnOpenInsertIsNoPhantom) {
   put_alone(0, row_, "row");
   begin(1);
@@ -77,7 +77,7 @@ TEST_F(HashPurgeTest, ARebuildBehindAnOpenInsertIsNoPhantom) {
   EXPECT_EQ(get_alone(0, key_), "mine");
 }
 
-// Goal: a deleted record that the transaction writes to is not left behind when it rebuilds the bin
+// Goal: a deleted record that the transaction writes to is not purged when it rebuilds the bin
 // itself, however old it is.
 TEST_F(HashPurgeTest, AnOwnWriteToAnErasedRecordSurvivesAnOwnRebuild) {
   put_alone(0, row_, "row");
@@ -91,7 +91,8 @@ TEST_F(HashPurgeTest, AnOwnWriteToAnErasedRecordSurvivesAnOwnRebuild) {
   EXPECT_EQ(get_alone(0, key_), "mine");
 }
 
-// The same for one that it holds: nobody inserts the key until it ends.
+// Goal: an own rebuild does not purge a deleted record that the transaction has locked: no other
+// session inserts the key until it ends.
 TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
   put_alone(0, row_, "row");
   make_absent(key_);
@@ -107,8 +108,8 @@ TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
   EXPECT_EQ(get_alone(0, key_), "mine");
 }
 
-// Goal: where others purge an erased record that the transaction writes to, its own insert of the
-// key is no phantom to a miss in the same bin. Method: the insert is made when the transaction
+// Goal: if another session purges an erased record that the transaction writes to, its own insert
+// of the key is no phantom to a miss in the same bin. Method: the transaction inserts when it
 // notices, in a look-up or when it commits.
 TEST_F(HashPurgeTest, AnOwnInsertInPlaceOfAPurgedRecordIsNoPhantom) {
   const std::string missed = key_in(0, 2);
@@ -132,7 +133,7 @@ TEST_F(HashPurgeTest, AnOwnInsertInPlaceOfAPurgedRecordIsNoPhantom) {
   }
 }
 
-// Goal: one of others is.
+// Goal: an insert of another session in place of a purged record is a phantom.
 TEST_F(HashPurgeTest, AnInsertOfOthersBehindAPurgedRecordIsAPhantom) {
   const std::string missed = key_in(0, 2);
   for (const bool is_before : {true, false}) {
@@ -155,9 +156,9 @@ TEST_F(HashPurgeTest, AnInsertOfOthersBehindAPurgedRecordIsAPhantom) {
 
 // ---- a bin whose snapshot still has what was purged is not dropped ------------------------------
 
-// Goal: what was purged counts as a change (H12) through later rebuilds, which purge nothing.
-// Method: a row that the snapshot has is erased and purged before the snapshot is installed; no
-// record of the bin is newer than the snapshot.
+// Goal: a purge counts as a change (H12) through later rebuilds, which purge no record. Method: a
+// row that the snapshot has is erased and purged before the snapshot is installed; no record of the
+// bin is newer than the snapshot.
 TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByTheNextRebuild) {
   for (const std::string& key : {key_, row_}) put_alone(0, key, "row");
   all_.compose();
@@ -174,7 +175,7 @@ TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByTheNextRebuild) {
   EXPECT_EQ(get_alone(1, key_), std::nullopt);
 }
 
-// The same where the bin that purged it is merged into another one, which purged nothing.
+// The bin that purged the record is merged into another one, which purged none.
 TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByAMerge) {
   for (const std::string& key : {key_, row_, row_of_buddy_}) put_alone(0, key, "row");
   all_.compose();

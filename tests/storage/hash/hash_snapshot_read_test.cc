@@ -1,4 +1,5 @@
-// Reads of hashes as they are in a snapshot, while the storage goes on and its pages come and go.
+// Reads of hash storages in a snapshot, while the storage changes and its pages are made and
+// dropped.
 
 #include <map>
 #include <utility>

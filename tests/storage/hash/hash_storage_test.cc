@@ -11,7 +11,7 @@
 namespace foedus::storage::hash {
 namespace {
 
-// Goal: the hash is part of a format. Method: values that any other implementation must give.
+// Goal: the hash is part of a format. Method: values that every implementation must give.
 TEST(HashFunctionTest, ValuesAreStable) {
   EXPECT_EQ(hash_of(""), hash_of(std::string_view()));
   std::set<std::uint64_t> seen;
@@ -26,8 +26,8 @@ TEST(HashFunctionTest, ValuesAreStable) {
   EXPECT_EQ(digest, 0xcf59a67829a057f7u);
 }
 
-// Goal: the bits that the trie spreads by are even for keys that count up. Method: chi-squared of
-// 256 classes of the high byte, of integers in native byte order.
+// Goal: the bits that the trie uses are evenly distributed for ascending keys. Method: chi-squared
+// of 256 classes of the high byte, of integers in native byte order.
 TEST(HashFunctionTest, HighBitsOfCountersAreEven) {
   constexpr int kKeys = 1 << 18;
   for (const unsigned shift : {56u, 48u, 40u, 0u}) {
@@ -63,8 +63,8 @@ TEST_F(HashTest, BinsSpreadAndStayWellFilled) {
   EXPECT_EQ(control_->volatile_pages.load_relaxed(), now.interior_pages + now.bin_pages);
 }
 
-// Goal: the room of erased records comes back. Method: keys that come and go, with few present at
-// any time, over many epochs.
+// Goal: the space of erased records is reused. Method: keys are inserted and erased, with few
+// present at any time, over many epochs.
 TEST_F(HashTest, RoomOfErasedRecordsIsReused) {
   constexpr int kPresent = 200;
   std::uint64_t bins_max = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kThreads = 4;
 
-// Payloads of any size that say whose they are, so that half a payload or a wrong one is seen.
+// Returns a payload that carries its key, so that half a payload or a wrong one is noticed.
 std::string payload_of(std::uint64_t key, std::uint64_t stamp, std::size_t bytes) {
   std::string payload(bytes, '\0');
   const std::uint64_t words[2] = {key, stamp};
@@ -50,7 +50,7 @@ class HashStressTest : public ::testing::Test {
       if (status.is_ok()) {
         status = all_.session(session).commit();
       } else {
-        // An error that rests on reads which no longer hold is a conflict, as in transact().
+        // An error that depends on reads which no longer hold is a conflict, as in transact().
         Status reads = txn::verify(&all_.ctx(session));
         if (!reads.is_ok()) status = std::move(reads);
         all_.session(session).rollback();
@@ -81,8 +81,8 @@ class HashStressTest : public ::testing::Test {
   occ::StorageControl* control_ = nullptr;
 };
 
-// Goal: no insert is lost, whatever spreads at the same time. Method: every thread inserts keys of
-// its own, several in a transaction, and reads back earlier ones of all.
+// Goal: no insert is lost, whatever bins spread at the same time. Method: every thread inserts keys
+// of its own, several in a transaction, and reads back earlier ones of all threads.
 TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
   constexpr std::uint64_t kKeys = 15'000;
   std::atomic<std::uint64_t> done[kThreads] = {};
@@ -118,7 +118,7 @@ TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
 
 // Goal: increments, growing and shrinking payloads, chains, erasures and spreads of the same few
 // bins leave every payload whole and every sum right. Method: each transaction moves an amount
-// between two counters and rewrites, grows or erases other keys, which carry their own check.
+// between two counters and rewrites, grows or erases other keys, whose payloads have a checksum.
 TEST_F(HashStressTest, NothingIsTornOrLost) {
   constexpr std::uint64_t kCounters = 8;
   constexpr std::uint64_t kOthers = 150;
@@ -175,7 +175,7 @@ TEST_F(HashStressTest, NothingIsTornOrLost) {
 }
 
 // Goal: no phantom. Method: a transaction inserts its token only after it missed those of all
-// others in the same group: one group never gets two tokens, while the bins spread under it.
+// others in the same group. No group ever gets two tokens, while its bins spread.
 TEST_F(HashStressTest, TwoThatMissEachOthersKeyDoNotBothCommit) {
   constexpr int kGroups = 1500;
   std::atomic<int> winners[kGroups] = {};
@@ -202,8 +202,9 @@ TEST_F(HashStressTest, TwoThatMissEachOthersKeyDoNotBothCommit) {
   for (int g = 0; g < kGroups; ++g) ASSERT_EQ(winners[g].load(), 1) << g;
 }
 
-// Goal: get_for_update keeps others out, also through spreads. Method: read and write back without
-// an increment; no update may be lost and no holder may conflict on the record itself.
+// Goal: get_for_update excludes other writers, also through spreads. Method: transactions read and
+// write back without increment(); no update may be lost and no holder may conflict on the record
+// itself.
 TEST_F(HashStressTest, HeldLocksLoseNoUpdate) {
   constexpr int kRounds = 1500;
   run_threads([&](std::uint32_t me) {

@@ -31,7 +31,7 @@ class HashTurns : public Turns<HashColdTest, WriteMode> {
     std::memcpy(&delta, part.bytes.data(), sizeof(delta));
     return increment(ctx, all_.control(), key, offset, delta);
   }
-  // There are no scans: a read.
+  // A hash storage has no scans, so this is a read.
   void scan_some(std::uint32_t who) override { read_one(who); }
   void forget_scan(std::uint32_t) override {}
   void check_leads() override { all_.check_leads(); }

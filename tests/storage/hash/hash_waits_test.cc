@@ -1,5 +1,4 @@
-// Waits for a bin that another session is about to replace, and that has no processor in the midst
-// of it.
+// Waits for a bin that another session is replacing when it loses its processor.
 // ctest-labels: concurrency
 #include <gtest/gtest.h>
 
@@ -24,8 +23,8 @@ class HashWaitsTest : public HashMovesTest {
   const std::string row_of_buddy_ = key_in(1, 0);
 };
 
-// Method: a merge is held when all records of both bins say moved, and one of the bins does not
-// yet. A transaction that has read a row of that one commits: where the row is now cannot be said.
+// Method: a merge is stopped when all records of both bins are marked moved, and one of the bins is
+// not yet. A transaction that has read a row of that bin commits: the row cannot be located yet.
 TEST_F(HashWaitsTest, ACommitSleepsWhileABinIsAboutToMove) {
   begin(1);
   ASSERT_EQ(get(1, row_), "old");
