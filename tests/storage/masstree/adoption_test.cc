@@ -1,5 +1,5 @@
-// Interior pages that split, and layers that grow, by two sessions at once: what one of them does
-// between the other one's look and its lock is not done again (M12).
+// Interior pages that split, and layers that grow, by two sessions at once: a change that one of
+// them makes between the other one's check and its lock is not made twice (M12).
 
 #include <string>
 
@@ -10,8 +10,8 @@ namespace {
 
 using MasstreeAdoption = MasstreeTest;
 
-// Goal: a full interior page splits once. Method: an inserter that has found it full meets another
-// one, which splits it and adds to its twins, before it has the lock.
+// Goal: a full interior page splits once. Method: an inserter finds it full; before it has the lock
+// another one splits the page and adds to its twins.
 TEST_F(MasstreeAdoption, an_interior_page_that_two_find_full_splits_once) {
   const std::string payload(900, 'x');
   unsigned rows = 0;
@@ -33,8 +33,8 @@ TEST_F(MasstreeAdoption, an_interior_page_that_two_find_full_splits_once) {
   EXPECT_EQ(verify().records, rows);
 }
 
-// Goal: a layer does not grow where its pointer was, but has moved from. Method: when its root is
-// about to be replaced another session lets the page above split.
+// Goal: a layer grows where its pointer has moved to. Method: when its root is about to be replaced
+// another session splits the page above.
 TEST_F(MasstreeAdoption, a_layer_grows_where_its_pointer_is) {
   const std::string slice = key_of(5);
   const auto insert_row = [&](unsigned session, const std::string& key) {

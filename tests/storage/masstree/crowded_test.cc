@@ -1,5 +1,5 @@
-// Records of one slice are all in one page (M5): what is done about those that want more room than
-// it has, while others take room or give it back.
+// Records of one slice are all in one page (M5). These tests let them need more space than it has,
+// while other sessions take space or free it.
 #include "foedus-core/page/overflow_page.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
@@ -8,14 +8,14 @@ namespace {
 
 using MasstreeCrowded = MasstreeTest;
 
-// Keys of which only the length differs: they share a slice.
+// Returns keys that differ in their length only: they share a slice.
 std::string zeros(std::size_t bytes) { return std::string(bytes, '\0'); }
-// With the longest key there is room for two more of these in a page.
+// Beside the longest key a page has space for two such payloads.
 const std::string kLarge(1200, 'l');
 const std::size_t kLongest = kMaxKeyBytes;
 
-// Goal: a record that grows into room which another one took meanwhile becomes a chain. Method: the
-// insert of the other one between the look at the room and the page's lock.
+// Goal: a record whose space was taken meanwhile becomes a chain. Method: another record is
+// inserted between the check of the space and the page's lock.
 TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
   begin(0);
   put(0, zeros(1), "small");
@@ -38,8 +38,8 @@ TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
   EXPECT_EQ(verify().records, 4u);
 }
 
-// Goal: a slice always has room for its longest key. Method: two large records beside a short one
-// of the keys that go on; that one is erased and purged, and one of the longest keys comes instead.
+// Goal: a slice always has space for its longest key. Method: two large records beside a short one
+// with a long key; that one is erased and purged, and one of the longest keys is inserted instead.
 TEST_F(MasstreeCrowded, room_for_the_longest_key_is_kept_where_a_shorter_one_is) {
   const std::string largest(page::kInlinePayloadBytesMax, 'l');
   begin(0);
@@ -64,9 +64,9 @@ TEST_F(MasstreeCrowded, room_for_the_longest_key_is_kept_where_a_shorter_one_is)
   EXPECT_EQ(verify().records, 12u);
 }
 
-// Goal: a put that finds its record purged, and room for a chain only, with own changes to parts of
-// it behind. Method: another session's insert makes the page move before the commit, and takes the
-// room.
+// Goal: a put finds its record purged and space for a chain only, and is followed by own writes to
+// parts of the row. Method: another session's insert makes the page move before the commit, and
+// takes the space.
 TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_over_others) {
   const std::string changed = kLarge.substr(0, 1000) + "own" + kLarge.substr(1003);
   for (const bool again : {false, true}) {
@@ -92,9 +92,9 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
   EXPECT_EQ(verify().records, 5u);
 }
 
-// Goal: a record that is to grow where no boundary makes room for it comes to a page as it is, and
-// grows in a page of its own half. Method: three slices, of which the middle one, grown, fits into
-// one page with neither of the others.
+// Goal: a record that must grow, but fits beside no boundary, first moves unchanged, and grows in
+// the page of its half. Method: three slices, of which the grown middle one fits into one page with
+// neither of the others.
 TEST_F(MasstreeCrowded, a_record_that_no_boundary_makes_room_for_grows_after_the_split) {
   const std::string largest(page::kInlinePayloadBytesMax, 'l');
   const std::string side(400, 's');

@@ -1,4 +1,4 @@
-// Rows that a cursor takes ahead of its caller (M45): nobody can tell that they were.
+// Rows that a cursor reads ahead of its caller (M45): no caller can notice it.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ class CursorRows : public MasstreeTest {
  protected:
   static constexpr unsigned kKeys = 40;  // of one page
 
-  // Keys 0, 10, … of session 0's transaction, which is left open with a cursor at row `rows`.
+  // Scans keys 0, 10, … in session 0's transaction, which stays open with a cursor at row `rows`.
   void scan_to(unsigned rows, bool reverse, std::string_view low = "", std::string_view high = "") {
     begin(0);
     reverse_ = reverse;
@@ -22,12 +22,12 @@ class CursorRows : public MasstreeTest {
     at_ = rows;
   }
   void next() { ASSERT_TRUE(cursor_.next().is_ok()); }
-  // The key that is so many behind the cursor's, in the direction of the scan.
+  // Returns the key at this distance from the cursor's, in the direction of the scan.
   std::string ahead(unsigned distance) const {
     const unsigned place = at_ - 1 + distance;
     return key_of(10 * (reverse_ ? kKeys - 1 - place : place));
   }
-  // Key and payload of all rows that are left, in the order of keys.
+  // Returns key and payload of the remaining rows, in the order of keys.
   std::vector<std::string> rest() {
     std::vector<std::string> rows;
     for (;;) {
@@ -63,9 +63,9 @@ TEST_F(CursorRows, own_writes_ahead_are_seen_wherever_the_cursor_is) {
   }
 }
 
-// Goal: a deleted record is passed over as long as the transaction has not written to it, also one
-// behind the last row that was taken, or between two of them. Method: a row is put in place of each
-// deleted record right before the cursor comes there, wherever the rows that were taken end.
+// Goal: a cursor skips a deleted record until the transaction writes to it, wherever the rows that
+// were read ahead end. Method: a row is put in place of each deleted record right before the cursor
+// reaches it.
 TEST_F(CursorRows, own_rows_in_place_of_deleted_records_are_seen) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (unsigned i = 0; i < kKeys; ++i) {
@@ -105,7 +105,7 @@ TEST_F(CursorRows, a_writer_of_each_row_sees_all_rows) {
   expect_commit(0);
 }
 
-// What was read is as old as the look at it, and the commit finds out.
+// A row that was read ahead is as old as its read, and the commit notices a change.
 TEST_F(CursorRows, a_row_that_others_change_after_it_was_taken_conflicts) {
   fill(0, 0, kKeys * 10, 10, "old");
   scan_to(4, false);  // 1, 2, and 1 of the next 4
@@ -147,7 +147,7 @@ TEST_F(CursorRows, an_erased_key_between_rows_that_comes_back_conflicts) {
   expect_conflict(0, ConflictReason::kRecordChanged);
 }
 
-// Goal: who stops early, or says how much he wants, has not read a page of rows for it.
+// Goal: a scan that stops early, or has a limit, does not read a page of rows for it.
 TEST_F(CursorRows, few_are_read_in_vain) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (unsigned rows = 1; rows < kKeys; ++rows) {
@@ -169,7 +169,7 @@ TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
       for (unsigned to = from; to <= kKeys; to += 5) {
         scan_to(0, reverse, key_of(10 * from), key_of(10 * to));
         EXPECT_EQ(rest().size(), to - from) << from << " " << to;
-        // None behind the end was looked at.
+        // No row after the end was read.
         EXPECT_EQ(ctx(0).sets().reads().size(), to - from) << from << " " << to;
         rig_.session(0).rollback();
       }
@@ -177,9 +177,9 @@ TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
   }
 }
 
-// Goal: a row whose slice is that of the end of the range is compared by its whole key, a row in
-// front of it by its slice alone. Method: keys that differ by zero bytes at their end, in a range
-// for each two of them, in the first layer and below a prefix that all of them share.
+// Goal: a row with the slice of the range's end is compared by its whole key, an earlier row by its
+// slice alone. Method: keys that differ by zero bytes at their end, in a range for each two of
+// them, in the first layer and below a common prefix.
 TEST_F(CursorRows, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not) {
   for (const std::string& prefix : {std::string(), std::string("prefixes of two layers ")}) {
     begin(0);
@@ -206,7 +206,7 @@ TEST_F(CursorRows, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not)
   }
 }
 
-// Keys of all lengths, layers, payloads of no byte and such as have pages of their own.
+// The rows have keys of all lengths, layers, empty payloads and chains.
 TEST_F(CursorRows, what_needs_more_than_a_copy_comes_in_its_place) {
   const std::string chain(10'000, 'c');
   begin(0);
@@ -233,7 +233,7 @@ TEST_F(CursorRows, what_needs_more_than_a_copy_comes_in_its_place) {
   rig_.session(0).rollback();
 }
 
-// A record that is being written may be half of what it will be.
+// A cursor waits for a record that is being written, because its payload may be half done.
 TEST_F(CursorRows, a_record_that_is_being_written_is_waited_for) {
   fill(0, 0, kKeys * 10, 10, "old");
   page::RecordHeader* const record = find(key_of(50)).record();

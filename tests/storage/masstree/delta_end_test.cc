@@ -1,5 +1,5 @@
-// A delta that operations do not look into any more, because it is empty for good, and that is
-// taken up again (M53).
+// A delta that operations do not search any more, because it stays empty, and that is used again
+// later (M53).
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 class DeltaEndTest : public MasstreeDeltaTest {
  protected:
   bool is_empty() { return delta::is_empty(all_.all().pool(), *control()); }
-  // REQUIRES: no transaction is open that began while the delta took puts.
+  // Ends the delta. REQUIRES: no transaction is open that began while the delta took puts.
   void end() {
     control()->clear_delta_takes_puts();
     ASSERT_TRUE(is_empty());
@@ -23,7 +23,7 @@ class DeltaEndTest : public MasstreeDeltaTest {
   void put_some(unsigned begin, const std::string& payload) {
     for (unsigned i = begin; i < kRows; i += 50) put_row(key_of(i), payload + std::to_string(i));
   }
-  // Every kind of write, to rows of the main tree.
+  // Makes every kind of write, to rows of the main tree.
   void change_some() {
     put_some(1, "put");
     for (unsigned i = 2; i < kRows; i += 50) {
@@ -91,7 +91,7 @@ TEST_F(DeltaEndTest, after_its_end_rows_are_in_the_main_tree_and_it_is_taken_up_
   expect_all_goes();
 }
 
-// A row that was erased in both trees, and is in the main tree again.
+// A row was erased in both trees, and is inserted into the main tree again.
 TEST_F(DeltaEndTest, rows_that_were_erased_in_it_can_be_inserted_after_its_end) {
   load_and_open();
   for (unsigned i = 0; i < 20; ++i) {
@@ -116,7 +116,8 @@ TEST_F(DeltaEndTest, rows_that_were_erased_in_it_can_be_inserted_after_its_end) 
   expect_all_goes();
 }
 
-// Method: what was read or locked when it was still looked into is written after its end.
+// Method: a row that was read or locked while operations searched the delta is written after its
+// end.
 TEST_F(DeltaEndTest, who_looked_before_its_end_conflicts_with_who_writes_after_it) {
   load_and_open();
   const std::string absent = key_between(9);

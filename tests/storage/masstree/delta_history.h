@@ -1,6 +1,6 @@
 #pragma once
-// What a transaction asked and was answered, and what a std::map says to the same: a transaction
-// that has committed must have been answered as if all of it had happened at its commit.
+// The calls of a transaction and their results, and the results of a std::map: those of a committed
+// transaction must be as if all of it had happened at its commit.
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace foedus::storage::masstree {
 
 using DeltaRows = std::map<std::string, std::string>;
 
-// Where a scan is.
+// The place of a scan.
 struct ScanPlace {
   std::string low;
   std::string high;  // empty: no bound
@@ -43,7 +43,7 @@ struct DeltaStep {
   Answer answer;
 };
 
-// The next row of a scan.
+// Returns the next row of a scan.
 inline DeltaStep::Answer next_row(const DeltaRows& rows, const ScanPlace& place) {
   DeltaStep::Answer answer;
   auto row = rows.end();
@@ -63,7 +63,7 @@ inline DeltaStep::Answer next_row(const DeltaRows& rows, const ScanPlace& place)
   return answer;
 }
 
-// What the rows say to a step, which is done to them.
+// Does a step on the rows and returns its result.
 inline DeltaStep::Answer answer_of(const DeltaStep& step, DeltaRows* rows) {
   if (step.kind == DeltaStep::kNext) return next_row(*rows, step.place);
   const auto row = rows->find(step.key);
@@ -109,7 +109,7 @@ inline DeltaStep::Answer answer_of(const DeltaStep& step, DeltaRows* rows) {
   return answer;
 }
 
-// For the message of a test that fails.
+// Returns text for the message of a failed test.
 inline std::string to_text(const DeltaStep::Answer& answer) {
   std::string text = answer.at_end ? "end" : std::string(to_string(answer.code));
   if (!answer.key.empty()) text += " key " + answer.key;
@@ -117,7 +117,7 @@ inline std::string to_text(const DeltaStep::Answer& answer) {
          answer.payload.substr(0, 12);
 }
 
-// Does all steps to the rows. Returns what differs; empty if nothing does.
+// Does all steps on the rows. Returns the first difference, or an empty string.
 inline std::string replay(const std::vector<DeltaStep>& steps, DeltaRows* rows) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const DeltaStep::Answer expected = answer_of(steps[i], rows);

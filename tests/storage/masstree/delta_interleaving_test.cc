@@ -14,7 +14,7 @@ namespace {
 
 class DeltaInterleavingTest : public MasstreeDeltaTest {
  protected:
-  // Session 0 has read something that it relies on: it is to write something, too.
+  // Writes in a session that otherwise only reads, so that its commit has a write set.
   void write_elsewhere(std::uint32_t session) {
     ASSERT_TRUE(put(session, key_of(1'900 + session), "elsewhere").is_ok());
   }
@@ -22,8 +22,8 @@ class DeltaInterleavingTest : public MasstreeDeltaTest {
     const auto found = rows_.find(key);
     return found == rows_.end() ? std::nullopt : std::optional(found->second);
   }
-  // The transaction of the session has read `seen` of that key and ends now: it conflicts, or that
-  // is what there is.
+  // Ends the session's transaction, which has read `seen` of the key: it conflicts, or `seen` is
+  // the present row.
   void expect_right_or_conflict(std::uint32_t session, const std::string& key,
                                 const std::optional<std::string>& seen) {
     const Status status = commit(session);
@@ -37,8 +37,8 @@ class DeltaInterleavingTest : public MasstreeDeltaTest {
 
 // ---- puts against changes of the main tree
 
-// Goal: between the look into the main tree and its commit a put relies on what it saw (M48).
-// Method: another session changes the row in the main tree, whose page it makes volatile for that.
+// Goal: a put relies on the row of the main tree from its search until its commit (M48). Method:
+// another session makes the page volatile and changes the row there.
 TEST_F(DeltaInterleavingTest, a_put_conflicts_with_a_change_of_the_row_in_the_main_tree) {
   load_and_open();
   for (const bool is_hot : {false, true}) {
@@ -49,7 +49,7 @@ TEST_F(DeltaInterleavingTest, a_put_conflicts_with_a_change_of_the_row_in_the_ma
       {
         const testing::AtSyncPoint other("masstree:delta_put", [&] { heat(key, 1); });
         ASSERT_TRUE(put(0, key, "put", mode).is_ok());
-        if (other.runs() == 0) {  // it is updated where it is
+        if (other.runs() == 0) {  // the row is updated in place
           ASSERT_TRUE(is_hot && mode == WriteMode::kUpdate);
           expect_commit(0);
           rows_[key] = "put";
@@ -63,8 +63,8 @@ TEST_F(DeltaInterleavingTest, a_put_conflicts_with_a_change_of_the_row_in_the_ma
   expect_all_goes();
 }
 
-// Goal: the same before the look: what the other session has changed is below the put. Method: all
-// in one epoch, the session that puts has made no commit yet.
+// Goal: a put that finds another session's change in the main tree gets a higher TID. Method: all
+// in one epoch; the session that puts has made no commit yet.
 TEST_F(DeltaInterleavingTest, a_put_over_a_change_of_the_main_tree_is_newer) {
   load_and_open();
   for (unsigned i = 0; i < 40; ++i) put_row(key_of(1'000 + i), "x", 1);
@@ -80,9 +80,9 @@ TEST_F(DeltaInterleavingTest, a_put_over_a_change_of_the_main_tree_is_newer) {
   expect_all_goes();
 }
 
-// Goal: a copy of a page of the main tree that is under way when the row is put into the delta.
-// Method: a chain and an erasure need the copy. Before it is installed the other session puts the
-// row and commits.
+// Goal: a change in the main tree conflicts with a put into the delta that commits while the page
+// is being copied. Method: a chain and an erasure need the copy. Before it is installed the other
+// session puts the row and commits.
 TEST_F(DeltaInterleavingTest, a_change_in_the_main_tree_conflicts_with_a_put_under_way) {
   load_and_open();
   const std::string key = key_of(400);
@@ -106,8 +106,8 @@ TEST_F(DeltaInterleavingTest, a_change_in_the_main_tree_conflicts_with_a_put_und
   expect_all_goes();
 }
 
-// Goal: a key that comes to both trees at once. Method: a chain is inserted into the main tree, a
-// small row is put into the delta; both orders of operations and of commits.
+// Goal: inserts of one key into both trees conflict. Method: a chain is inserted into the main
+// tree, a small row is put into the delta; both orders of operations and of commits.
 TEST_F(DeltaInterleavingTest, inserts_into_the_two_trees_conflict) {
   load_and_open();
   for (unsigned i = 0; i < 16; ++i) {
@@ -160,7 +160,7 @@ TEST_F(DeltaInterleavingTest, two_puts_of_one_row) {
   expect_all_goes();
 }
 
-// Goal: a put of a whole row needs nothing of the row that the delta has: both transactions commit.
+// Goal: a put of a whole row does not rely on the row in the delta: both transactions commit.
 TEST_F(DeltaInterleavingTest, two_puts_of_a_row_that_is_in_the_delta_do_not_conflict) {
   load_and_open();
   const std::string key = key_of(50);
@@ -202,8 +202,8 @@ TEST_F(DeltaInterleavingTest, an_erasure_in_both_trees_against_a_put) {
   expect_all_goes();
 }
 
-// Goal: a lock that get_for_update() has taken in the main tree keeps others from changing the row,
-// which is what it is for: the holder commits. Method: a put by another session meanwhile.
+// Goal: a lock of get_for_update() in the main tree keeps other sessions from changing the row, so
+// the holder commits. Method: another session puts the row meanwhile.
 TEST_F(DeltaInterleavingTest, a_locked_row_of_the_main_tree_is_not_put_into_the_delta) {
   load_and_open();
   for (const std::string& key : {key_of(100), key_between(100)}) {
@@ -225,7 +225,7 @@ TEST_F(DeltaInterleavingTest, a_locked_row_of_the_main_tree_is_not_put_into_the_
   }
 }
 
-// Goal: that a row was missing in the delta is not forgotten when a lock makes a record of it.
+// Goal: the absence of a row in the delta is still verified when a lock makes a record of it.
 // Method: between the record and the lock another session puts the row.
 TEST_F(DeltaInterleavingTest, a_row_that_was_read_and_then_locked_is_the_same_row) {
   load_and_open();
@@ -285,8 +285,8 @@ TEST_F(DeltaInterleavingTest, a_put_of_a_new_key_is_a_phantom_of_a_scan) {
   expect_commit(0);
 }
 
-// Goal: no write skew between the trees. Method: each of two transactions reads the row that the
-// other one writes, one in the main tree, one in the delta.
+// Goal: no write skew between the trees. Method: two transactions read each other's rows, one in
+// the main tree, one in the delta.
 TEST_F(DeltaInterleavingTest, write_skew_between_the_trees_conflicts) {
   load_and_open();
   for (unsigned i = 0; i < 8; ++i) {
@@ -310,8 +310,8 @@ TEST_F(DeltaInterleavingTest, write_skew_between_the_trees_conflicts) {
   check_rows();
 }
 
-// Goal: a read that looks into the delta and then into the main tree. Method: between the two the
-// row is put into the delta, taken into a snapshot and out of the delta.
+// Goal: a read that searches the delta and then the main tree misses no row. Method: in between,
+// the row is put into the delta, goes to a snapshot and leaves the delta.
 TEST_F(DeltaInterleavingTest, a_row_that_comes_and_goes_between_the_two_looks) {
   load_and_open();
   unsigned i = 0;

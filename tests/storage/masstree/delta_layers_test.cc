@@ -1,5 +1,5 @@
-// Layers of a delta stay few, whichever operation would make them (M51): each takes a page, and
-// stays until all rows have left.
+// Layers of a delta stay few, whichever operation makes them (M51): each takes a page, and stays
+// until all rows have left.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 class DeltaLayersTest : public DeltaTreeTest {
  protected:
   static constexpr unsigned kPairs = 3'000;  // of keys that need a layer
-  // A sixteenth of the pages of 64 MiB, and those that were under way.
+  // A sixteenth of the pages of 64 MiB, and those that are being made.
   static constexpr std::uint64_t kLayersMax = (64u << 20) / 4096 / 16 + 1;
 
   static std::string name(unsigned pair, unsigned i) {
@@ -54,7 +54,7 @@ TEST_F(DeltaLayersTest, reads_that_lock_make_few_layers) {
     if (pair % 100 == 0) all_.all().pass_epochs();
   }
   EXPECT_LE(layers(), kLayersMax);
-  // Nothing was put: an installation gives the delta's pages back.
+  // No row was put, so an installation frees the delta's pages.
   for (int i = 0; i < 2; ++i) all_.glean();
   EXPECT_LE(delta_pages(), 1u);
 }

@@ -1,4 +1,4 @@
-// Transactions whose rows leave the delta, or whose pages are split, joined or given up, while they
+// Transactions whose rows leave the delta, or whose pages are split, joined or freed, while they
 // are open.
 // ctest-labels: concurrency
 
@@ -19,8 +19,8 @@ class DeltaLeavingTest : public MasstreeDeltaTest {
   }
 };
 
-// Goal: a change of a row that has left the delta conflicts: else it would be made to what the main
-// tree does not show, or be older than a later change there (M48).
+// Goal: a change of a row that has left the delta conflicts: it would be lost, or have a lower TID
+// than a later change in the main tree (M48).
 TEST_F(DeltaLeavingTest, a_change_of_a_row_that_has_left_conflicts) {
   load_and_open();
   const std::string key = key_of(100);
@@ -45,7 +45,8 @@ TEST_F(DeltaLeavingTest, a_change_of_a_row_that_has_left_conflicts) {
   expect_all_goes();
 }
 
-// Goal: the same if the row has come to the main tree and back to the delta meanwhile.
+// Goal: a change of a row conflicts if that has gone to the main tree and back to the delta
+// meanwhile.
 TEST_F(DeltaLeavingTest, a_change_of_a_row_that_has_left_and_come_back) {
   load_and_open();
   const std::string key = key_of(100);
@@ -93,7 +94,8 @@ TEST_F(DeltaLeavingTest, a_reader_of_a_row_that_has_left) {
   }
 }
 
-// Goal: who saw that a row is not in the delta, because it had left, learns that it is back.
+// Goal: a reader that did not find a row in the delta, because it had left, notices that it is
+// back.
 TEST_F(DeltaLeavingTest, a_reader_of_the_main_tree_sees_that_the_row_is_back) {
   load_and_open();
   const std::string key = key_of(100);
@@ -114,9 +116,9 @@ TEST_F(DeltaLeavingTest, a_reader_of_the_main_tree_sees_that_the_row_is_back) {
   check_rows();
 }
 
-// Goal: own writes of both trees are found after their pages were split (O17). Method: others split
-// the page of the own write in one epoch, and a page of the other tree in a later one. The
-// transaction comes to the page of the other tree first.
+// Goal: own writes of both trees are found after their pages were split (O17). Method: another
+// session splits the page of the own write in one epoch, and a page of the other tree in a later
+// one. The transaction reaches the page of the other tree first.
 TEST_F(DeltaLeavingTest, own_writes_whose_pages_others_split) {
   load_and_open();
   put_some(2, "put ");
@@ -151,14 +153,14 @@ TEST_F(DeltaLeavingTest, own_writes_whose_pages_others_split) {
   expect_all_goes();
 }
 
-// Goal: own writes to the delta whose page is joined are made and seen. Method: many rows of it go,
-// the transaction has put new rows and rows that are in snapshot pages.
+// Goal: own writes to a page of the delta that is joined are seen and committed. Method: many rows
+// of the page leave; the transaction has put new rows and rows that are in snapshot pages.
 TEST_F(DeltaLeavingTest, own_writes_whose_pages_are_joined) {
   load_and_open();
   put_some(2, "put ");
   const std::uint64_t before = delta_pages();
   all_.compose();
-  put_some(500, "newer ");  // so the delta is not given up
+  put_some(500, "newer ");  // so the delta is not freed
   begin(0);
   for (unsigned i = 1; i < kRows; i += 100) {
     ASSERT_TRUE(put(0, key_of(i), "own").is_ok());
@@ -173,7 +175,7 @@ TEST_F(DeltaLeavingTest, own_writes_whose_pages_are_joined) {
   }
   const std::vector<Row> rows = merged_rows(0, key_of(1), key_of(2));
   EXPECT_EQ(rows.size(), 2u);
-  // The pointers of its cold rows lead to another snapshot now.
+  // The pointers to its cold rows lead to another snapshot now.
   const Status status = commit(0);
   EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
   for (unsigned i = 1; status.is_ok() && i < kRows; i += 100) {
@@ -183,7 +185,8 @@ TEST_F(DeltaLeavingTest, own_writes_whose_pages_are_joined) {
   expect_all_goes();
 }
 
-// Goal: own writes to a delta whose pages are given up. Method: all its rows go.
+// Goal: own writes to a delta whose pages are freed commit, or conflict and succeed at the retry.
+// Method: all rows of the delta leave.
 TEST_F(DeltaLeavingTest, own_writes_whose_delta_is_given_up) {
   load_and_open();
   for (const bool others : {false, true}) {
@@ -218,8 +221,8 @@ TEST_F(DeltaLeavingTest, own_writes_whose_delta_is_given_up) {
   }
 }
 
-// Goal: whatever step of a purge others come in, they read what there is or conflict, and what they
-// put is kept. Method: at each record that is about to be marked, with its lock held.
+// Goal: at every step of a purge other sessions read the present rows or conflict, and their puts
+// are kept. Method: they act at each record that is about to be marked, with its lock held.
 TEST_F(DeltaLeavingTest, others_while_rows_leave) {
   load_and_open();
   for (const char* const place : {"masstree:delta_purging", "masstree:delta_dropped"}) {
@@ -260,8 +263,8 @@ TEST_F(DeltaLeavingTest, others_while_rows_leave) {
   }
 }
 
-// Goal: a put that has looked into the main tree before an installation, and goes to the delta
-// after it.
+// Goal: a put is not lost if an installation comes between its search of the main tree and its
+// write to the delta.
 TEST_F(DeltaLeavingTest, an_installation_between_the_look_and_the_put) {
   load_and_open();
   for (const bool changes : {false, true}) {
@@ -285,9 +288,9 @@ TEST_F(DeltaLeavingTest, an_installation_between_the_look_and_the_put) {
   }
 }
 
-// Goal: an erasure of a row that leaves the delta while its page of the main tree is made volatile.
-// Method: a whole snapshot is made and installed before the copy of the page is; the other session
-// may change the row in the main tree then.
+// Goal: a row is erased although it leaves the delta while its page of the main tree is made
+// volatile. Method: a snapshot is made and installed before the copy of the page is installed; the
+// other session may then change the row in the main tree.
 TEST_F(DeltaLeavingTest, an_erasure_of_a_row_that_leaves_meanwhile) {
   load_and_open();
   for (const bool changes : {false, true}) {
@@ -311,8 +314,8 @@ TEST_F(DeltaLeavingTest, an_erasure_of_a_row_that_leaves_meanwhile) {
   }
 }
 
-// Goal: what a lock has left in the delta for a key that is not there is no row. Method: locks of
-// rows of the main tree, of keys that are nowhere, and of rows that leave the delta meanwhile.
+// Goal: the record that a lock leaves in the delta for a missing key is no row. Method: locks of
+// rows of the main tree, of absent keys, and of rows that leave the delta meanwhile.
 TEST_F(DeltaLeavingTest, locks_leave_no_rows) {
   load_and_open();
   for (unsigned i = 0; i < 200; ++i) {
@@ -335,7 +338,8 @@ TEST_F(DeltaLeavingTest, locks_leave_no_rows) {
   expect_all_goes();
 }
 
-// Goal: a new row whose key others have put, erased and made leave, all since it was looked for.
+// Goal: an insert conflicts if another session has put its key since the search, even if the row
+// was erased or has left the delta again.
 TEST_F(DeltaLeavingTest, an_insert_of_a_key_that_has_come_and_gone) {
   load_and_open();
   for (unsigned kind = 0; kind < 4; ++kind) {

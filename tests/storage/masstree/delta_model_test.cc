@@ -1,5 +1,5 @@
-// A Master-Tree with a delta has, under random work and random installations, the rows of a
-// std::map.
+// A Master-Tree with a delta has the rows of a std::map, under random work and random
+// installations.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned kKeys = 3'000;
 constexpr unsigned kSessions = 3;
 
-// One slice; layers; long common prefixes; many keys of one slice.
+// Returns keys of several shapes: one slice; layers; long common prefixes; many keys of one slice.
 std::string model_key(std::uint64_t i) {
   char digits[24];
   const auto text = [&digits](std::uint64_t number) {
@@ -40,11 +40,11 @@ std::string model_key(std::uint64_t i) {
   }
 }
 
-// Goal: each transaction that commits was answered as if it had been alone, and all rows are those
-// of these transactions, whichever tree they are in. Method: transactions of three sessions,
-// interleaved in one thread, with own reads, scans that go on after own writes, and rollbacks; what
-// each was answered is compared with a std::map at its commit. Snapshots are made and installed in
-// between, which drop all, some or nothing. All rows are compared after each round.
+// Goal: the results of each committed transaction are those of a transaction alone, and all rows
+// are those of committed transactions, whichever tree they are in. Method: transactions of three
+// sessions are interleaved in one thread, with own reads, scans that go on after own writes, and
+// rollbacks. Their results are compared with a std::map at the commit. Snapshots are made and
+// installed in between, which drop all, some or no pages. All rows are compared after each round.
 class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterface<int> {
  protected:
   // An open transaction.
@@ -64,7 +64,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
                                            : random_.below(100);
     return std::string(bytes, static_cast<char>('a' + random_.below(26)));
   }
-  // Mostly of a place that the round is about, so that transactions meet.
+  // Returns a key mostly of one place for each round, so that transactions meet.
   std::string random_key() {
     const bool is_far = random_.below(4) == 0;
     const std::uint64_t i = is_far ? random_.below(kKeys) : near_ + random_.below(60);
@@ -173,7 +173,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
     Script& script = scripts_[session];
     script.cursor.close();
     script.is_open = script.is_scanning = false;
-    // M47.
+    // Puts do not use the delta while an older transaction is open (M47).
     const bool is_older_open = std::any_of(scripts_.begin(), scripts_.end(), [](const Script& one) {
       return one.is_open && one.began_before_delta;
     });
@@ -224,7 +224,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
   // ---- snapshots, and what there is
 
   void install_some() {
-    // order: relaxed, a statistic: one installation of a few makes the delta.
+    // order: relaxed, a statistic: one of a few installations makes the delta.
     if (random_.below(2) == 0) control()->cold_puts.store_relaxed(100'000);
     switch (random_.below(5)) {
       case 0:
@@ -307,7 +307,7 @@ TEST_P(DeltaModelTest, RowsAreThoseOfTheModel) {
   EXPECT_TRUE(had_rows_in_delta);
   EXPECT_GT(commits_, 500u);
   std::printf("%u commits, %u failures\n", commits_, failures_);
-  // At rest all is in the snapshot.
+  // At rest all rows are in the snapshot.
   for (int i = 0; i < 3; ++i) all_.glean();
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_LE(delta_pages(), 1u);

@@ -1,5 +1,5 @@
-// A row of the main tree that a row of the delta supersedes still names its payload in a snapshot:
-// that keeps no file of earlier snapshots (O16), and no scan fails for it.
+// A superseded row of the main tree still names its payload in a snapshot. The id keeps no file of
+// earlier snapshots (O16), and no scan fails because of it.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ class DeltaNamesTest : public DeltaTreeTest {
  protected:
   const std::string key_ = key_of(100);
 
-  // A row with a chain in a snapshot, on a page that is volatile; the newer one is in the delta.
+  // Makes a row with a chain in a snapshot, on a volatile page; the newer one is in the delta.
   void supersede_chain(const std::string& newer) {
     load(kRows, key_of);
     put_alone(0, key_, std::string(9'000, 'o'));
@@ -39,9 +39,9 @@ class DeltaNamesTest : public DeltaTreeTest {
   }
 };
 
-// Goal: pages that stay volatile do not keep files for ever. Method: an installation that drops
-// nothing, of a snapshot in which the row has no chain any more, while names change. A later one
-// may, too.
+// Goal: pages that stay volatile do not keep files for ever. Method: an installation drops no page;
+// its snapshot has no chain of the row any more, and payloads have new ids. A later installation
+// needs no earlier file either.
 TEST_F(DeltaNamesTest, a_superseded_chain_needs_no_earlier_snapshot) {
   supersede_chain("new");
   all_.let_names_change();
@@ -53,7 +53,8 @@ TEST_F(DeltaNamesTest, a_superseded_chain_needs_no_earlier_snapshot) {
   }
 }
 
-// Goal: the same if the newer row is a chain: the older one may have its name or none.
+// Goal: a superseded chain keeps no file if the newer row is a chain, too: the older row may have
+// the new id or none.
 TEST_F(DeltaNamesTest, a_chain_that_a_chain_supersedes_needs_no_earlier_snapshot) {
   const std::string newer(7'000, 'n');
   supersede_chain(newer);
@@ -66,9 +67,9 @@ TEST_F(DeltaNamesTest, a_chain_that_a_chain_supersedes_needs_no_earlier_snapshot
   }
 }
 
-// Goal: nothing of a superseded chain is read from a file that is gone. Method: a snapshot whose
-// pages are all new is installed at pages that stay, and the earlier files are removed as soon as
-// the installation says that none is needed.
+// Goal: no page of a superseded chain is read from a removed file. Method: a snapshot whose pages
+// are all new is installed at pages that stay volatile, and the earlier files are removed as soon
+// as the installation says that none is needed.
 TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_gone) {
   supersede_chain("new");
   all_.compose_anew();

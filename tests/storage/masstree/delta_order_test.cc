@@ -1,5 +1,5 @@
 // A tree with a delta: of two changes to one key, the later one has the higher TID, whichever trees
-// they were made in; and what a scan does whose transaction writes.
+// they were made in. The last tests are of scans whose transaction writes.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 class DeltaOrderTest : public DeltaTreeTest {
  protected:
-  // Two sessions: the first one has committed often in this epoch, the second one never.
+  // The first session has committed often in this epoch, the second one never.
   static constexpr unsigned kFirst = 0;
   static constexpr unsigned kSecond = 1;
 
@@ -23,17 +23,17 @@ class DeltaOrderTest : public DeltaTreeTest {
   void raise_ordinal() {
     for (unsigned i = 0; i < 50; ++i) put_alone(kFirst, key_of(kRows - 1), std::to_string(i));
   }
-  // A key between the rows `i` and i + 1.
+  // Returns a key between the rows `i` and i + 1.
   static std::string key_between(std::uint64_t i, unsigned n) {
     std::string key(8, '\0');
     put_slice(i * 16 + n, key.data());
     return key;
   }
-  // Whether the tree has a record of the key, deleted or not.
+  // Returns whether the tree has a record of the key, deleted or not.
   bool has_record(occ::StorageControl* tree, std::string_view key) {
     return find_below(all_.all().pool(), {&tree->root, nullptr}, key).found();
   }
-  // What a new snapshot says that is installed while nothing is volatile but the delta.
+  // Checks the row after a new snapshot was installed while no page except the delta's is volatile.
   void expect_after_glean(const std::string& key, const std::optional<std::string>& payload) {
     EXPECT_EQ(get_alone(2, key), payload) << "before the glean";
     all_.glean();
@@ -44,8 +44,8 @@ class DeltaOrderTest : public DeltaTreeTest {
 };
 
 // Goal: a put into the delta is newer than an erasure of which the main tree keeps no record (P7).
-// Method: one session erases a row of a volatile page; the page is reorganized, so that it has no
-// record of the key, while the epoch lasts; another session, of low TIDs, puts the row again.
+// Method: one session erases a row of a volatile page. In the same epoch the page is reorganized
+// and purges the record, and another session, of low TIDs, puts the row again.
 TEST_F(DeltaOrderTest, a_put_is_newer_than_an_erasure_that_left_no_record_in_the_main_tree) {
   load_and_open();
   const std::string key = key_of(100);
@@ -54,7 +54,7 @@ TEST_F(DeltaOrderTest, a_put_is_newer_than_an_erasure_that_left_no_record_in_the
   ASSERT_TRUE(has_record(control(), key));
   for (unsigned n = 1; n < 16 && has_record(control(), key); ++n) {
     for (std::uint64_t i = 95; i < 105; ++i) {
-      // A chain goes to the main tree, a small row makes room for it there.
+      // The rows go to the main tree, until the page is full and is reorganized.
       begin(2);
       const std::string name = key_between(i, n);
       ASSERT_TRUE(one_tree::write_whole(ctx(2), control(), WriteMode::kPut, name,
@@ -69,8 +69,8 @@ TEST_F(DeltaOrderTest, a_put_is_newer_than_an_erasure_that_left_no_record_in_the
   expect_after_glean(key, "put again");
 }
 
-// Goal: the same the other way round. Method: the row was in the delta alone, whose page is
-// reorganized; the new row is a chain, which goes to the main tree.
+// Goal: a chain in the main tree is newer than an erasure of which the delta keeps no record.
+// Method: the row was in the delta alone, whose page is reorganized; the new row is a chain.
 TEST_F(DeltaOrderTest, a_chain_is_newer_than_an_erasure_that_left_no_record_in_the_delta) {
   load_and_open();
   const std::string key = key_between(100, 15);
@@ -104,9 +104,9 @@ TEST_F(DeltaOrderTest, rows_that_have_become_chains_leave_the_delta) {
   EXPECT_LE(delta_pages(), 1u);
 }
 
-// Goal: a row that one transaction puts, erases, updates and puts again is what it was last, with
-// one TID for all of it. Method: keys that only a snapshot has, that only the delta has, that are
-// in both and in none.
+// Goal: a row that one transaction puts, erases, updates and puts again has its last value, with
+// one TID for all changes. Method: keys that are in a snapshot only, in the delta only, in both and
+// in none.
 TEST_F(DeltaOrderTest, changes_of_one_transaction_are_replayed_in_their_order) {
   load_and_open();
   const std::string keys[] = {key_of(1'000), key_of(2'000), key_between(3'000, 3),
@@ -144,8 +144,8 @@ TEST_F(DeltaOrderTest, changes_of_one_transaction_are_replayed_in_their_order) {
   }
 }
 
-// Goal: a row that is in both trees can be erased, and a snapshot made of that (M49). Method: the
-// older row is on a snapshot page, or on a volatile one; nothing else is written.
+// Goal: the erasure of a row that is in both trees can be gleaned (M49). Method: the older row is
+// on a snapshot page, or on a volatile one; there are no other writes.
 TEST_F(DeltaOrderTest, an_erasure_of_a_row_of_both_trees_can_be_gleaned) {
   load_and_open();
   put_alone(0, key_of(100), "newer, over a snapshot page");
@@ -161,7 +161,7 @@ TEST_F(DeltaOrderTest, an_erasure_of_a_row_of_both_trees_can_be_gleaned) {
   expect_after_glean(key_of(200), std::nullopt);
 }
 
-// Goal: a scan that has come to its end stays there, whatever its transaction writes then.
+// Goal: a scan at its end stays there, whatever its transaction writes then.
 TEST_F(DeltaOrderTest, a_scan_at_its_end_stays_there_after_a_write) {
   load_and_open();
   for (const bool reverse : {false, true}) {

@@ -1,4 +1,4 @@
-// Transactions that change parts of cold rows, which a delta takes, and meet others that change the
+// Transactions that change parts of cold rows by way of a delta, and meet others that change the
 // same rows: each of them ends as if it had been alone, or conflicts.
 // ctest-labels: concurrency
 
@@ -46,7 +46,7 @@ class DeltaPartConflictTest : public MasstreeDeltaTest {
     }
   }
   static std::string next_key(const std::string& key) { return key_of(slice_of(key) / 16 + 1); }
-  // Returns the key of a row that no other case has, and that a snapshot page has.
+  // Returns the key of a cold row that no other case uses.
   std::string next_cold_key() {
     const std::string key = key_of(10 * ++cases_);
     for (int i = 0; i < 2; ++i) all_.glean();
@@ -99,8 +99,8 @@ TEST_F(DeltaPartConflictTest, a_row_that_changes_before_the_commit_is_a_conflict
   }
 }
 
-// Goal: of two transactions that change one row at once, no change is lost. Method: each order of
-// the calls and of the commits. The model makes the changes of those that commit, in that order.
+// Goal: no change is lost if two transactions change one row at once. Method: each order of the
+// calls and of the commits. The model makes the changes of those that commit, in that order.
 TEST_F(DeltaPartConflictTest, two_changes_of_a_row_are_made_one_after_the_other_or_conflict) {
   load_and_open();
   for (const Other other : kOthers) {

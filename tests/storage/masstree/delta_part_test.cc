@@ -1,5 +1,5 @@
-// Changes of a part of a row whose page in the main tree is a snapshot page: the whole row is put
-// into the delta, as the change leaves it, and the page stays a snapshot page.
+// Changes of a part of a row on a snapshot page of the main tree: the whole changed row is put into
+// the delta, and the page stays a snapshot page.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -72,8 +72,8 @@ TEST_F(DeltaPartTest, a_part_of_a_row_in_a_cold_layer_is_changed_in_the_delta) {
   expect_all_goes();
 }
 
-// Goal: a transaction that has found no row relies on that. Method: another one inserts the row: a
-// small one, which goes to the delta, or a chain, which goes to the main tree.
+// Goal: a transaction that has found no row relies on its absence. Method: another one inserts the
+// row: a small one, which goes to the delta, or a chain, which goes to the main tree.
 TEST_F(DeltaPartTest, a_row_that_was_missing_and_comes_before_the_commit_is_a_conflict) {
   load_and_open();
   for (unsigned i = 0; i < 4; ++i) {
@@ -90,8 +90,8 @@ TEST_F(DeltaPartTest, a_row_that_was_missing_and_comes_before_the_commit_is_a_co
   expect_all_goes();
 }
 
-// Goal: a part that is not all inside of the row fails as it does without a delta, and changes
-// nothing.
+// Goal: a part that is not wholly within the row fails as it does without a delta, and changes no
+// byte.
 TEST_F(DeltaPartTest, a_part_outside_of_the_row_changes_nothing) {
   load_and_open();
   const std::string key = key_of(100);
@@ -160,8 +160,8 @@ TEST_F(DeltaPartTest, a_row_with_a_chain_is_changed_in_the_main_tree) {
   expect_all_goes();
 }
 
-// Goal: a transaction that has changed a part of a row can do anything else to it. Method: each
-// kind of change is rolled back first, and committed in a second transaction.
+// Goal: a transaction that has changed a part of a row can make every other change to it. Method:
+// each kind of change is rolled back first, and committed in a second transaction.
 TEST_F(DeltaPartTest, changes_of_one_transaction_are_made_or_rolled_back) {
   load_and_open();
   for (unsigned kind = 0; kind < 4; ++kind) {

@@ -1,5 +1,5 @@
-// Rows leave a delta when a snapshot has them (M50), and its pages go with them (M51), or with the
-// storage.
+// Rows leave a delta when a snapshot has them (M50), and its pages are freed with them (M51), or
+// with the storage.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ TEST_F(DeltaPurgeTest, rows_of_a_snapshot_leave_the_delta) {
   check_rows();
 }
 
-// Goal: rows that a snapshot has not, or an older one of which it has, stay. Method: puts between
-// the snapshot and its installation.
+// Goal: rows stay in the delta if the snapshot does not have them, or has an older version. Method:
+// puts between the snapshot and its installation.
 TEST_F(DeltaPurgeTest, rows_that_are_newer_than_the_snapshot_stay) {
   load_and_open();
   put_some(4, "covered ");
@@ -53,7 +53,8 @@ TEST_F(DeltaPurgeTest, rows_that_are_newer_than_the_snapshot_stay) {
   expect_all_goes();
 }
 
-// Goal: rows whose page of the main tree is volatile stay until that goes: it has older ones.
+// Goal: rows whose page of the main tree is volatile stay until that is dropped, because it has
+// older versions.
 TEST_F(DeltaPurgeTest, rows_of_volatile_pages_stay_as_long_as_those) {
   load_and_open();
   heat(key_of(100));
@@ -105,8 +106,8 @@ TEST_F(DeltaPurgeTest, rows_with_chains_are_right_at_each_step) {
   expect_all_goes();
 }
 
-// Goal: layers go when all rows have left. Method: layers in several depths, and one row that
-// holds the others up until it goes.
+// Goal: layers are freed when all rows have left. Method: layers of several depths, and one row
+// that keeps them until it leaves.
 TEST_F(DeltaPurgeTest, layers_go_with_the_last_row) {
   load_and_open();
   for (unsigned i = 0; i < 200; ++i) {
@@ -124,7 +125,7 @@ TEST_F(DeltaPurgeTest, layers_go_with_the_last_row) {
   EXPECT_EQ(delta()->layers.load_relaxed(), 0u);
 }
 
-// Goal: an erased row does not come back, and holds nothing up. Method: rows of the delta that are
+// Goal: an erased row does not come back, and delays no freeing. Method: rows of the delta are
 // erased before the snapshot, between it and the installation, and after it.
 TEST_F(DeltaPurgeTest, erased_rows_do_not_come_back) {
   load_and_open();
@@ -143,9 +144,9 @@ TEST_F(DeltaPurgeTest, erased_rows_do_not_come_back) {
   expect_all_goes();
 }
 
-// Goal: as long as pages of the main tree may be of an earlier snapshot, no row leaves the delta
-// that those have not. Method: the new snapshot has other pages than the tree leads to, and the
-// installer has no page to copy with (M38).
+// Goal: while pages of the main tree may be of an earlier snapshot, no row leaves the delta that
+// those pages do not have. Method: the new snapshot has other pages than those the tree leads to,
+// and the installer has no page for a copy (M38).
 TEST_F(DeltaPurgeTest, rows_of_pages_of_earlier_snapshots_stay) {
   load_and_open();
   for (unsigned i = 0; i < 300; i += 2) erase_row(key_of(i));
@@ -171,7 +172,7 @@ TEST_F(DeltaPurgeTest, rows_of_pages_of_earlier_snapshots_stay) {
   expect_all_goes();
 }
 
-// Goal: reads of pages that fail during an installation cost no row. Method: each read in turn.
+// Goal: failed reads of pages during an installation lose no row. Method: each read fails in turn.
 TEST_F(DeltaPurgeTest, installations_that_cannot_read_lose_no_row) {
   for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
     if (!control()->has_delta()) load_and_open();
@@ -190,7 +191,7 @@ TEST_F(DeltaPurgeTest, installations_that_cannot_read_lose_no_row) {
 }
 
 // Goal: a delta is used again after it was emptied. Method: rounds of puts, in which rows are also
-// read, changed in part and erased, with installations that drop all, some or nothing.
+// read, changed in part and erased, with installations that drop all, some or no pages.
 TEST_F(DeltaPurgeTest, a_delta_is_filled_and_emptied_again_and_again) {
   load_and_open();
   for (unsigned round = 0; round < 12; ++round) {
@@ -216,7 +217,8 @@ TEST_F(DeltaPurgeTest, a_delta_is_filled_and_emptied_again_and_again) {
   expect_all_goes();
 }
 
-// The trees of a storage that was dropped have no pages to check, and are not dropped again.
+// Tests that drop their storage: afterwards its trees have no pages to check, and are not dropped
+// again.
 class DeltaDropTest : public MasstreeDeltaTest {
  protected:
   void TearDown() override {
@@ -224,7 +226,7 @@ class DeltaDropTest : public MasstreeDeltaTest {
   }
 };
 
-// Goal: the pages of the delta go with its storage, those of layers and of chains too.
+// Goal: a drop of the storage frees the pages of the delta, those of layers and of chains too.
 TEST_F(DeltaDropTest, a_drop_gives_back_the_pages_of_both_trees) {
   load_and_open();
   heat(key_of(3));

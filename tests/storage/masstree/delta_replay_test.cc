@@ -1,5 +1,5 @@
-// What is committed last is what a snapshot has, whichever tree of a Master-Tree with a delta each
-// change was made in: its TID is the highest (M48).
+// A snapshot has the last commit to a row, whichever tree of a Master-Tree with a delta each change
+// was made in: its TID is the highest (M48).
 // ctest-labels: memory
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class DeltaReplayTest : public MasstreeDeltaTest, public ::testing::WithParamInt
  protected:
   base::Random random_{testing::test_seed(1) * 100 + static_cast<std::uint64_t>(GetParam())};
 
-  // One change of one row by one session.
+  // Makes one change of one row by one session.
   void change(std::uint32_t session, const std::string& key) {
     const std::string small(1 + random_.below(200), static_cast<char>('a' + random_.below(26)));
     const bool exists = rows_.contains(key);
@@ -56,9 +56,9 @@ class DeltaReplayTest : public MasstreeDeltaTest, public ::testing::WithParamInt
   }
 };
 
-// Goal: as the file says. Method: all changes of a round are made in one epoch, each by one of
-// three sessions, of which one has far higher ordinals than the others. The keys are near each
-// other, so that pages are split and joined, and what was erased there is purged.
+// Method: all changes of a round are made in one epoch, each by one of three sessions, of which one
+// has far higher ordinals than the others. The keys are near each other, so that pages are split
+// and joined, and erased records are purged.
 TEST_P(DeltaReplayTest, the_last_of_many_changes_in_one_epoch_is_in_the_snapshot) {
   load_and_open();
   for (unsigned round = 0; round < 25; ++round) {

@@ -1,5 +1,5 @@
-// Scans of a Master-Tree with a delta: the rows of both trees in order, and what the scan's own
-// transaction writes meanwhile.
+// Scans of a Master-Tree with a delta: the rows of both trees in order, and meanwhile writes of the
+// scan's own transaction.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ class DeltaScanTest : public MasstreeDeltaTest {
  protected:
   using Rows = std::map<std::string, std::string>;
 
-  // Rows in the main tree alone, volatile and not, in the delta alone, in both, and erased ones.
+  // Makes rows in the main tree alone, volatile and not, in the delta alone, in both, and erased
+  // ones.
   void mix() {
     for (unsigned i = 0; i < kRows; ++i) {
       switch (i % 7) {
@@ -37,7 +38,7 @@ class DeltaScanTest : public MasstreeDeltaTest {
       if (i % 100 == 0) all_.all().pass_epochs();
     }
   }
-  // The rows that a scan of [low, high) has to give.
+  // Returns the rows that a scan of [low, high) must return.
   std::vector<Row> expected(const std::string& low, const std::string& high, bool reverse) const {
     if (!high.empty() && high < low) return {};
     std::vector<Row> rows(rows_.lower_bound(low),
@@ -45,7 +46,7 @@ class DeltaScanTest : public MasstreeDeltaTest {
     if (reverse) std::reverse(rows.begin(), rows.end());
     return rows;
   }
-  // A scan that calls step(row) at each row, in a transaction that is rolled back.
+  // Scans and calls step(row) at each row, in a transaction that is rolled back.
   std::vector<std::string> keys_of_scan(const std::string& low, const std::string& high,
                                         bool reverse,
                                         const std::function<void(const std::string&)>& step) {
@@ -91,7 +92,7 @@ TEST_F(DeltaScanTest, a_scan_gives_the_rows_of_both_trees_in_order) {
   }
 }
 
-// Goal: `limit` says how many rows may be wanted, and changes nothing about those that are given.
+// Goal: `limit` is a hint of the number of rows, and does not change the rows.
 TEST_F(DeltaScanTest, a_limit_does_not_change_the_rows) {
   load_and_open();
   mix();
@@ -143,8 +144,8 @@ TEST_F(DeltaScanTest, a_scan_sees_what_its_transaction_has_written) {
   check_rows();
 }
 
-// Goal: what is written ahead of a scan is seen, what is written where it was is not. Method: at
-// each row one of the following ones is erased or put, or one between them.
+// Goal: a scan sees own writes ahead of it, and not those behind it. Method: at each row one of the
+// following ones is erased or put, or one between them.
 TEST_F(DeltaScanTest, writes_between_two_steps_are_seen_ahead) {
   load_and_open();
   for (unsigned i = 40; i < 60; i += 4) put_row(key_of(i), "both");
@@ -157,7 +158,7 @@ TEST_F(DeltaScanTest, writes_between_two_steps_are_seen_ahead) {
       if (i % 3 != 1) expected.push_back(key_of(at(i)));
       if (i % 3 == 0) expected.push_back(key_between(reverse ? at(i) - 1 : at(i)));
     }
-    // The row after each third one is erased, a new one is put before it.
+    // At each third row the next one is erased, and a new one is put before it.
     if (reverse) std::erase_if(expected, [](const std::string& key) { return key < key_of(20); });
     const std::vector<std::string> found =
         keys_of_scan(key_of(20), key_of(80), reverse, [&](const std::string& key) {
@@ -201,7 +202,7 @@ TEST_F(DeltaScanTest, each_row_is_erased_as_the_scan_comes_to_it) {
   expect_all_goes();
 }
 
-// Goal: a scan is right, or its transaction conflicts, if the rows leave the delta under it.
+// Goal: a scan is right, or its transaction conflicts, if rows leave the delta meanwhile.
 TEST_F(DeltaScanTest, a_scan_whose_rows_leave_the_delta) {
   for (const unsigned stop : {0u, 1u, 50u, 500u}) {
     if (!control()->has_delta()) load_and_open();

@@ -1,4 +1,4 @@
-// Threads over a Master-Tree whose rows go to its delta and leave it under them.
+// Threads over a Master-Tree whose rows go to its delta and leave it meanwhile.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace foedus::storage::masstree {
 namespace {
 
-// Only commits wait for a compose, which takes the log; installs run beside everything.
+// Only commits wait for a compose, which takes the log; installs run beside all calls.
 class DeltaStressTest : public DeltaTreeTest {
  protected:
   static constexpr unsigned kThreads = 3;
@@ -30,7 +30,8 @@ class DeltaStressTest : public DeltaTreeTest {
   static constexpr unsigned kTransactions = 6'000;
   static constexpr std::size_t kNumberBytes = sizeof(std::int64_t);
 
-  // One slice; two slices, so that a group may become a layer; a layer of several groups.
+  // Returns a key of one of three shapes: one slice; two slices, so that a group may become a
+  // layer; a layer of several groups.
   static std::string account(unsigned group, std::uint64_t i) {
     char text[64];
     const auto digit = static_cast<int>(i);
@@ -46,7 +47,7 @@ class DeltaStressTest : public DeltaTreeTest {
     }
     return text;
   }
-  // A number, and bytes that all are the same one.
+  // Returns a number, followed by equal bytes.
   static std::string row_of(std::int64_t amount, std::size_t bytes, char letter) {
     std::string row(kNumberBytes + bytes, letter);
     std::memcpy(row.data(), &amount, kNumberBytes);
@@ -60,7 +61,7 @@ class DeltaStressTest : public DeltaTreeTest {
     EXPECT_EQ(rest.find_first_not_of(rest.front()), std::string_view::npos);
     return amount;
   }
-  // An account without a row has nothing.
+  // Reads an account; without a row its amount is 0.
   Status read_amount(unsigned who, const std::string& key, std::int64_t* amount) {
     const WholeRead got = read(who, key);
     *amount = 0;
@@ -88,7 +89,8 @@ class DeltaStressTest : public DeltaTreeTest {
     }
     return put(who, key, random_row(after, random));
   }
-  // *is_seen: whether an own write was seen, which a transaction that cannot commit may not do.
+  // Sets *is_seen to whether the transaction saw its own write, which one that cannot commit may
+  // fail to do.
   Status move(unsigned who, unsigned group, base::Random* random, bool* is_seen) {
     const std::uint64_t i = random->below(kGroup);
     const std::string from = account(group, i);
@@ -131,14 +133,15 @@ class DeltaStressTest : public DeltaTreeTest {
       *sum += amount_of(cursor.payload());
     }
   }
-  // What a key that was seen by a transaction that will not commit may say.
+  // Returns whether a call may fail so: a key that a doomed transaction has read may be erased
+  // since.
   static bool is_expected(const Status& status) {
     return status.is_ok() || status.code() == ErrorCode::kConflict ||
            status.code() == ErrorCode::kNotFound || status.code() == ErrorCode::kAlreadyExists ||
            status.code() == ErrorCode::kInvalidArgument ||
            status.code() == ErrorCode::kOutOfMemory;
   }
-  // Commits what was done well. True: it is done.
+  // Commits, or rolls back after an error. Returns whether the transaction committed.
   bool end(unsigned who, Status status) {
     if (status.is_ok()) {
       const std::shared_lock<std::shared_mutex> lock(compose_);
@@ -168,7 +171,7 @@ class DeltaStressTest : public DeltaTreeTest {
     base::Random random(seed);
     for (unsigned i = 0; i < kTransactions && !HasFailure(); ++i) {
       while (gleaner_waits_) std::this_thread::yield();
-      // Most are far from one another, so that few pages are in use; some meet.
+      // Most groups are far apart, so that few pages are in use; some meet.
       const std::uint64_t groups = random.below(3) == 0 ? 5 : kGroups;
       transact(who, static_cast<unsigned>(random.below(groups)), &random);
     }
@@ -187,9 +190,9 @@ class DeltaStressTest : public DeltaTreeTest {
     }
   }
 
-  // M53, as the gleaner does it, but after a few snapshots each: it takes puts, then no more; is
-  // not looked into once it is empty; then it is again, and takes puts. `is_new`: an installation
-  // has taken it up.
+  // Moves the delta through the states of M53, as the gleaner does, but after a few snapshots each:
+  // it takes puts; takes none; is not searched, once it is empty; is searched again; and takes
+  // puts. `is_new` says that an installation has begun to use it again.
   void take_turns(bool is_new) {
     const auto announce = [this](Turn turn) {
       base::fence_seq_cst();  // order: the flag before the clock
@@ -229,7 +232,7 @@ class DeltaStressTest : public DeltaTreeTest {
     }
   }
 
-  // Gleans as long as threads do that.
+  // Gleans while threads do `work`.
   template <typename Work>
   void glean_beside(Work&& work) {
     std::vector<std::thread> threads;
@@ -249,7 +252,7 @@ class DeltaStressTest : public DeltaTreeTest {
         all_.compose();
       }
       delta_pages_max = std::max(delta_pages_max, delta_pages());
-      // All may go, or a part of it, or nothing.
+      // The install drops all pages, a part of them, or none.
       const InstallCounts counts = all_.install(gleans % 4 == 3   ? 0
                                                 : gleans % 4 == 2 ? 30
                                                                   : ~std::uint64_t{0});
@@ -282,10 +285,10 @@ class DeltaStressTest : public DeltaTreeTest {
   std::atomic<bool> gleaner_waits_ = false;
 };
 
-// Goal: no update is lost, none is seen in part, no row is missed by a scan or met twice, and no
-// own write is overlooked while rows come to the delta and leave it. Method: threads move amounts
-// between accounts, of which empty ones have no row; a transaction that reads or scans a whole
-// group must find its sum.
+// Goal: no update is lost, none is seen in part, no scan misses or repeats a row, and no own write
+// is missed while rows come to the delta and leave it. Method: threads move amounts between
+// accounts, of which empty ones have no row; a transaction that reads or scans a whole group must
+// find its sum.
 TEST_F(DeltaStressTest, SumsStayWhileRowsComeToTheDeltaAndLeaveIt) {
   const std::uint64_t seed = testing::test_seed(1);
   for (unsigned group = 0; group < kGroups; ++group) {
@@ -301,16 +304,16 @@ TEST_F(DeltaStressTest, SumsStayWhileRowsComeToTheDeltaAndLeaveIt) {
   ASSERT_NO_FATAL_FAILURE(check_sums());
 }
 
-// Goal: what two transactions read of one another's rows makes one of them conflict (M46), whether
-// a row is in the delta, in the main tree, or in none of them. Method: of each pair, two rows may
-// be given up, but not both. Each transaction reads both and gives up the one or the other, or puts
-// it back. Write skew would give up both.
+// Goal: of two transactions that read each other's rows one conflicts (M46), whether a row is in
+// the delta, in the main tree, or in none of them. Method: either row of a pair may be given up,
+// but not both. Each transaction reads both and gives one up, or puts it back. Write skew would
+// give up both.
 class DeltaSkewTest : public DeltaStressTest {
  protected:
   static constexpr unsigned kPairs = 40;
 
   static std::string side(unsigned pair, unsigned i) { return account(pair * 10, i); }
-  // Whether the row says that it is given up, or is not there.
+  // Reads whether the row is given up: it says so, or is absent.
   Status look(unsigned who, const std::string& key, bool by_scan, bool* is_up) {
     *is_up = true;
     if (!by_scan) {
@@ -325,7 +328,7 @@ class DeltaSkewTest : public DeltaStressTest {
     if (!cursor.at_end()) *is_up = amount_of(cursor.payload()) == 0;
     return {};
   }
-  // By a row that says so, or by none.
+  // Gives a row up: writes so, or erases it.
   Status give_up(unsigned who, const std::string& key, base::Random* random) {
     switch (random->below(4)) {
       case 0: {
@@ -350,7 +353,7 @@ class DeltaSkewTest : public DeltaStressTest {
     if (is_up[1 - mine]) return {};
     return give_up(who, side(pair, mine), random);
   }
-  // Read together, at most one of both is given up.
+  // Checks that at most one row of a pair is given up when both are read together.
   Status check_pair(unsigned who, unsigned pair, bool* is_broken) {
     bool is_up[2] = {};
     for (unsigned i = 0; i < 2; ++i) FOEDUS_CHECK(look(who, side(pair, i), i == 0, &is_up[i]));
@@ -375,7 +378,7 @@ class DeltaSkewTest : public DeltaStressTest {
 
 TEST_F(DeltaSkewTest, NoTwoTransactionsGiveUpBothRowsOfAPair) {
   const std::uint64_t seed = testing::test_seed(1);
-  for (unsigned group = 0; group < kGroups; ++group) {  // neighbours, which nobody changes
+  for (unsigned group = 0; group < kGroups; ++group) {  // neighbours, which no thread changes
     for (unsigned i = 0; i < kGroup; ++i) {
       put_alone(0, account(group, i), row_of(kAmount, 90, 'z'));
     }
