@@ -1,5 +1,5 @@
-// The operations of transactions on a Master-Tree with a delta: where rows are put, and what is
-// seen of rows that the main tree has, the delta, or both.
+// The operations of transactions on a Master-Tree with a delta: the tree that gets a put, and reads
+// of rows that the main tree has, the delta, or both.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -39,8 +39,8 @@ class DeltaTest : public MasstreeDeltaTest {
   const Kinds kinds_;
 };
 
-// Goal: a put to where only snapshot pages are reads none and makes none volatile. Method: no page
-// is cached; rows that are there, and new ones, all over the keys.
+// Goal: a put to a cold range reads no page and makes none volatile. Method: no page is cached;
+// puts of present and of new rows, all over the keys.
 TEST_F(DeltaTest, a_put_of_a_cold_row_reads_no_page) {
   load_and_open();
   forget_pages();
@@ -199,9 +199,9 @@ TEST_F(DeltaTest, erased_put_and_erased_again_in_one_transaction) {
   expect_all_goes();
 }
 
-// Goal: an erasure that fails has erased nothing (storage/masstree/storage.h: a failed operation
-// changes nothing that anybody can see). Method: the row is in both trees; the page of the main
-// tree, which is to be made volatile, cannot be read; the user goes on and commits.
+// Goal: a failed erasure has no effect (storage/masstree/storage.h: a failed operation changes
+// nothing visible). Method: the row is in both trees; the page of the main tree, which is to be
+// made volatile, cannot be read; the transaction goes on and commits.
 TEST_F(DeltaTest, an_erasure_that_cannot_read_its_page_erases_nothing) {
   load_and_open();
   const std::string key = key_of(100);
@@ -223,7 +223,8 @@ TEST_F(DeltaTest, an_erasure_that_cannot_read_its_page_erases_nothing) {
   expect_all_goes();
 }
 
-// Goal: keys that share slices. Method: layers in the main tree, in the delta, and in both.
+// Goal: keys that share slices are found. Method: layers in the main tree, in the delta, and in
+// both.
 TEST_F(DeltaTest, long_keys_and_layers) {
   load_and_open(kRows, [](std::uint64_t i) { return deep_key(i); });
   for (unsigned i = 0; i < kRows; i += 7) put_row(deep_key(i), "put " + std::to_string(i));
@@ -267,8 +268,8 @@ TEST_F(DeltaTest, the_longest_keys) {
   expect_all_goes();
 }
 
-// Goal: payloads above the inline limit. Method: over a row in the delta, to a cold row, to a new
-// key; and small ones over them again.
+// Goal: payloads above the inline limit replace rows and are replaced by rows. Method: chains over
+// a row in the delta, over a cold row, and for a new key; and small rows over them.
 TEST_F(DeltaTest, chains_are_put_over_rows_and_give_way_to_rows) {
   load_and_open();
   std::vector<std::string> keys = all_kinds();
@@ -294,8 +295,8 @@ TEST_F(DeltaTest, chains_are_put_over_rows_and_give_way_to_rows) {
   expect_all_goes();
 }
 
-// Goal: layers in the delta are few (M51), and no row is lost where it takes no more of them.
-// Method: pairs of keys of which each makes a layer, more than the limit.
+// Goal: layers in the delta are few (M51), and no row is lost when it takes no more of them.
+// Method: more pairs of keys that make a layer than the limit.
 TEST_F(DeltaTest, layers_of_the_delta_are_limited) {
   load_and_open();
   const std::uint64_t limit = all_.all().pool().bytes_max() / page::kPageBytes / 16;
@@ -336,8 +337,9 @@ TEST_F(DeltaTest, locks_make_few_layers_in_the_delta) {
   expect_all_goes();
 }
 
-// Goal: transactions that began before the delta took puts (M47). Method: one that began when there
-// was none puts to the main tree; one that began with the delta puts to either, before and after.
+// Goal: puts do not use the delta while older transactions are open (M47). Method: a transaction
+// that began without a delta puts to the main tree; one that began with the delta puts to either,
+// before and after.
 TEST_F(DeltaTest, a_delta_takes_no_puts_before_it_may) {
   load(kRows, key_of);
   for (unsigned i = 0; i < kRows; ++i) rows_[key_of(i)] = payload_of(i);

@@ -1,6 +1,6 @@
 #pragma once
-// A Master-Tree that gleans when a test asks for it, and that has a delta as soon as a test wants
-// one (storage/masstree/operations/delta.h).
+// A Master-Tree that gleans, and gets a delta (storage/masstree/operations/delta.h), when a test
+// asks for it.
 
 #include <gtest/gtest.h>
 
@@ -30,17 +30,17 @@ class DeltaTreeTest : public MasstreeColdTest {
 
   // Gives the tree a delta and lets puts use it. REQUIRES: no transaction is open (M47).
   void open_delta() {
-    // order: relaxed, a statistic, as if so many puts had met snapshot pages.
+    // order: relaxed, a statistic, as if this many puts had met snapshot pages.
     control()->cold_puts.store_relaxed(100'000);
     EXPECT_TRUE(all_.glean().has_new_delta);
     control()->set_delta_takes_puts();
   }
-  // Whether the delta has a record of the key that is present.
+  // Returns whether the delta has a present record of the key.
   bool is_in_delta(std::string_view key) {
     const Spot spot = find_below(all_.all().pool(), {&delta()->root, nullptr}, key);
     return spot.found() && !spot.record()->load_tid().is_deleted();
   }
-  // Whether the main tree leads to a snapshot page for the key.
+  // Returns whether the main tree leads to a snapshot page for the key.
   bool is_cold_in_main(std::string_view key) {
     return find_below(all_.all().pool(), {&control()->root, nullptr}, key).is_cut_short();
   }
@@ -48,7 +48,7 @@ class DeltaTreeTest : public MasstreeColdTest {
     return delta()->volatile_pages.load_relaxed();  // order: relaxed, a statistic
   }
 
-  // All rows of both trees, in the order of the scan.
+  // Returns all rows of both trees, in the order of the scan.
   std::vector<Row> merged_rows(std::uint32_t session, std::string_view low, std::string_view high,
                                bool reverse = false) {
     MergedCursor cursor;

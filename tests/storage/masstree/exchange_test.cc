@@ -1,5 +1,5 @@
-// Exchanges of runs of pages, and of layers, with transactions at work: what the pages that take
-// over say, and what moves between the installer's look and its locks.
+// Exchanges of runs of pages, and of layers, with transactions at work: the contents of the new
+// pages, and moves of records between the installer's search and its locks.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ namespace {
 
 using testing::AtSyncPoint;
 
-// Some pages of which few rows are left, all in one page of a snapshot: between the first and the
-// last one, which are hot, they become one page.
+// Pages with few remaining rows, all in one page of a snapshot: those between the first and the
+// last one, which are hot, become one page.
 class MasstreeExchangeTest : public MasstreeInstallTest {
  protected:
   static constexpr unsigned kRows = 200;
-  static constexpr unsigned kStep = 6;  // from one row that is left to the next
+  static constexpr unsigned kStep = 6;  // from one remaining row to the next
 
-  // So many rows stay that no page is joined when the others go.
+  // Leaves enough rows that no page is joined when the others are erased.
   void make_sparse() {
     load(0, kRows);
     for (unsigned i = 0; i < kRows; ++i) {
@@ -49,7 +49,7 @@ class MasstreeExchangeTest : public MasstreeInstallTest {
   BorderPage* page_of(const std::string& key) { return find(key).at.page; }
 };
 
-// Goal: who has written in a page that became part of another one finds its own writes there.
+// Goal: a transaction finds its own writes to a page that became part of another one.
 TEST_F(MasstreeExchangeTest, OwnWritesAreSeenInAPageThatTookOver) {
   make_sparse();
   all_.compose();
@@ -72,7 +72,7 @@ TEST_F(MasstreeExchangeTest, OwnWritesAreSeenInAPageThatTookOver) {
   check();
 }
 
-// Goal: a layer whose record was erased before it became one goes along.
+// Goal: a layer whose record was erased before it became one moves along.
 TEST_F(MasstreeExchangeTest, ALayerOfAnErasedRecordGoesAlong) {
   load(0, kRows);
   const std::string slice = key_of(99);
@@ -93,9 +93,9 @@ TEST_F(MasstreeExchangeTest, ALayerOfAnErasedRecordGoesAlong) {
 }
 
 // Goal: of pages that become one, a later one does not gain a key by way of an earlier one, which
-// says sooner that it has moved (M16). Method: the first transaction misses a key of the later page
-// and writes J; the installer is held when the earlier page has moved; the third transaction reads
-// J, comes to the new page by a row of the earlier one and puts the key there. Not both may commit.
+// is marked moved first (M16). Method: the first transaction misses a key of the later page and
+// writes J. The installer is stopped when the earlier page has moved. The third transaction reads
+// J, reaches the new page by a row of the earlier one and puts the key there. Not both may commit.
 TEST_F(MasstreeExchangeTest, APageThatTookOverGainsKeysWhenAllOthersHaveMoved) {
   constexpr std::chrono::milliseconds kPatience(300);
   make_sparse();
@@ -131,11 +131,11 @@ TEST_F(MasstreeExchangeTest, APageThatTookOverGainsKeysWhenAllOthersHaveMoved) {
   EXPECT_EQ(page_of(of_later), page_of(of_earlier));
 }
 
-// Goal: a key that came and went while a reader looks a second time does not look like one that was
-// never there, though its record was left behind by an exchange meanwhile (C6, P7). Method: the
-// reader has seen A, that K is not there yet, by the record of an insert under way, and B, which
-// came with K. When it has looked at A again, A is changed and K erased at once, the page of K
-// becomes part of another one, and somebody is about to insert K again.
+// Goal: verify does not take a key that came and went for one that was never there, even if an
+// exchange has purged its record meanwhile (C6, P7). Method: the reader has read A, the absence of
+// K, by the record of a rolled-back insert, and B, which came with K. When it has verified A, one
+// commit changes A and erases K, the page of K becomes part of another one, and another session
+// begins to insert K again.
 TEST_F(MasstreeExchangeTest, AKeyThatCameAndWentIsNotTakenForOneThatWasNeverThere) {
   const std::string a = key_of(0);
   const std::string b = key_of(96);
@@ -187,8 +187,8 @@ TEST_F(MasstreeExchangeTest, AKeyThatCameAndWentIsNotTakenForOneThatWasNeverTher
   check();
 }
 
-// Goal: a layer is not exchanged where its record was, but has moved from. Method: the page above
-// splits when the installer looks at the layer.
+// Goal: a layer is not exchanged at the old place of its record. Method: the page above splits when
+// the installer is at the layer.
 TEST_F(MasstreeExchangeTest, ALayerWhoseRecordMovesBehindTheLookStays) {
   load(0, 20);
   for (unsigned i = 0; i < 10; ++i) put(key_of(10) + key_of(i), payload_of(i));
@@ -199,7 +199,7 @@ TEST_F(MasstreeExchangeTest, ALayerWhoseRecordMovesBehindTheLookStays) {
     const AtSyncPoint splitting(
         "masstree:install_looked",
         [&] {
-          if (++looks != 2) return;  // the first one is at the page above
+          if (++looks != 2) return;  // the first time is at the page above
           for (unsigned i = 100; !above->header.load_version().is_moved(); ++i) {
             put(key_of(i), payload_of(i), 1);
           }

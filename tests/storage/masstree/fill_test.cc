@@ -1,4 +1,4 @@
-// How full pages are, by the order in which keys come.
+// The fill of pages, for several orders of keys.
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {
@@ -6,7 +6,8 @@ namespace {
 
 class MasstreeFill : public MasstreeTest {
  protected:
-  // Room that records of 8-byte keys and this payload take, of that in all border pages.
+  // Returns the share of the space in all border pages that records of 8-byte keys and this payload
+  // take.
   double filled() {
     const masstree::Statistics found = verify();
     const std::uint64_t bytes =
@@ -22,7 +23,8 @@ TEST_F(MasstreeFill, ascending_keys_leave_full_pages) {
   EXPECT_GT(filled(), 0.9);
 }
 
-// A page that keys were appended to is copied as it lies, if none of its records leads to a layer.
+// For an appended key a page is copied byte by byte, but only if none of its records leads to a
+// layer.
 TEST_F(MasstreeFill, ascending_keys_behind_a_layer_keep_it) {
   begin(0);
   insert(0, key_of(0) + " and more", kPayload);
@@ -37,8 +39,8 @@ TEST_F(MasstreeFill, descending_keys_leave_full_pages) {
   EXPECT_GT(filled(), 0.9);
 }
 
-// Goal: ten ascending runs between each other's keys, as the orders of ten districts, each in front
-// of the next one's. A boundary at the new key would leave half of each page empty.
+// Goal: pages are full after ten ascending runs that lie between one another's keys, as the orders
+// of ten districts do. A boundary at the new key would leave half of each page empty.
 TEST_F(MasstreeFill, keys_that_ascend_in_front_of_others_leave_full_pages) {
   for (unsigned run = 0; run < 10; ++run) fill(0, run * 10000, run * 10000 + 20, 1, kPayload);
   for (unsigned i = 20; i < 1000; ++i) {
@@ -49,7 +51,7 @@ TEST_F(MasstreeFill, keys_that_ascend_in_front_of_others_leave_full_pages) {
   EXPECT_GT(filled(), 0.8);
 }
 
-// The order that is known to fill two thirds or so.
+// Random order is known to fill about two thirds.
 TEST_F(MasstreeFill, random_keys_leave_pages_more_than_half_full) {
   std::uint64_t state = 1;
   for (unsigned i = 0; i < 5000; ++i) {

@@ -1,4 +1,4 @@
-// Installations of a Master-Tree with something between their steps.
+// Installations of a Master-Tree with calls of other sessions between their steps.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 using testing::AtSyncPoint;
 
-// Goal: pages that split behind the installer's look keep what was added to them. Method: inserts
-// all over the tree, after the children of each interior page were looked at.
+// Goal: pages that split after the installer's search keep their new rows. Method: inserts all over
+// the tree, after the children of each interior page were searched.
 TEST_F(MasstreeInstallTest, WhatSplitsBehindTheLookStays) {
   load(0, 5'000);
   all_.compose();
@@ -41,7 +41,7 @@ TEST_F(MasstreeInstallTest, WhatSplitsBehindTheLookStays) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: an update between the look and the locks keeps its page.
+// Goal: an update between the search and the locks keeps its page.
 TEST_F(MasstreeInstallTest, WhatChangesBehindTheLookStays) {
   load(0, 5'000);
   all_.compose();
@@ -59,8 +59,8 @@ TEST_F(MasstreeInstallTest, WhatChangesBehindTheLookStays) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: a cold page that a session makes volatile behind the look keeps what was written there.
-// Method: all pages of the snapshot are new, so that cold ones would be exchanged, too.
+// Goal: a cold page that a session makes volatile after the search keeps the writes to it. Method:
+// all pages of the snapshot are new, so that cold ones would be exchanged, too.
 TEST_F(MasstreeInstallTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
   load(0, 5'000);
   all_.glean();
@@ -77,8 +77,8 @@ TEST_F(MasstreeInstallTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritt
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: an interior page that has split behind the look is not exchanged, although what is above
-// still leads to it. Method: one that is full.
+// Goal: an interior page that has split after the search is not exchanged, although its parent
+// still leads to it. Method: a full page.
 TEST_F(MasstreeInstallTest, AnInteriorPageThatSplitsBehindTheLookStays) {
   const auto root = [&] {
     const page::VolatilePageId id = all_.control()->root.load_volatile();
@@ -106,8 +106,8 @@ TEST_F(MasstreeInstallTest, AnInteriorPageThatSplitsBehindTheLookStays) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// A transaction of which a record is in a page that became part of another one commits, unless a
-// key that it missed there comes to that one.
+// A transaction with a record in a page that became part of another one commits, unless a key that
+// it missed there is inserted into the new page.
 TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) {
@@ -137,10 +137,11 @@ TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   check();
 }
 
-// Goal: who begins some epochs after an exchange has marked the records of its pages, and writes to
-// one of a page that does not say moved yet, sees the write when that does. Who has written to one
-// of a page that does already sees that, too. Method: many pages become one, and both have their
-// turn when one of them says moved; the write is looked up before there is a later exchange.
+// Goal: a transaction that begins some epochs after an exchange has marked the records of its
+// pages, and writes to a page that is not marked moved yet, sees its write afterwards. So does an
+// older transaction with a write to a page that is already marked. Method: many pages become one,
+// and both transactions act when one of the pages is marked moved; the write is read before there
+// is a later exchange.
 TEST_F(MasstreeInstallTest, AWriteToAPageThatIsAboutToMoveIsSeen) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) {
@@ -151,7 +152,7 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsAboutToMoveIsSeen) {
   put(key_of(19'999), "hot");
   const std::string has_moved = key_of(500);
   const std::string about_to_move = key_of(4'000);
-  all_.all().pass_epochs();  // a page that was never born is older than it
+  all_.all().pass_epochs();  // pages without a birth are older
   begin(2);
   ASSERT_TRUE(write(2, has_moved, "older").is_ok());
   const auto read_by = [&](std::uint32_t session, const std::string& key) {
@@ -166,7 +167,7 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsAboutToMoveIsSeen) {
   {
     std::optional<AtSyncPoint> exchanged;
     const auto look = [&] {
-      if (is_marked(has_moved)) return;  // else it is looked up where it is now
+      if (is_marked(has_moved)) return;  // otherwise its new place would be found
       EXPECT_EQ(read_by(2, has_moved).payload, "older");
       for (int i = 0; i < 3; ++i) all_.all().pass_epochs();
       begin(1);
@@ -187,9 +188,8 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsAboutToMoveIsSeen) {
   check();
 }
 
-// Goal: whatever step an installation is at, who reads sees every row or conflicts. Method: reads
-// of all parts of the tree at each step, in transactions of their own, and one that was begun
-// before.
+// Goal: at every step of an installation a reader sees every row or conflicts. Method: reads of all
+// parts of the tree at each step, in transactions of their own, and in one that was begun before.
 TEST_F(MasstreeInstallTest, WhoReadsBetweenTheStepsSeesEveryRowOrConflicts) {
   load(0, 3'000);
   for (unsigned i = 0; i < 300; ++i) put("pair" + key_of(i / 3) + "." + key_of(i), payload_of(i));
@@ -237,8 +237,8 @@ TEST_F(MasstreeInstallTest, WhoReadsBetweenTheStepsSeesEveryRowOrConflicts) {
   }
 }
 
-// Goal: what a transaction wrote before its page was exchanged is there afterwards, and what it has
-// read there conflicts at most. Method: transactions that are open while nearly all goes.
+// Goal: writes of a transaction survive the exchange of their pages, and its reads there conflict
+// at most. Method: transactions are open while nearly all pages are dropped.
 TEST_F(MasstreeInstallTest, WritesToPagesThatGoAreMadeAgain) {
   load(0, 3'000);
   all_.compose();
@@ -263,8 +263,8 @@ TEST_F(MasstreeInstallTest, WritesToPagesThatGoAreMadeAgain) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: a write that cannot be made again fails, and holds nothing. Method: its page is exchanged,
-// and there is none left to make of it.
+// Goal: a write that cannot be made again fails, and keeps no lock. Method: its page is exchanged,
+// and there is no free page for a copy.
 TEST_F(MasstreeInstallTest, AWriteToAPageThatIsGoneFailsWithoutMemory) {
   load(0, 3'000);
   all_.compose();
@@ -325,7 +325,7 @@ TEST_F(MasstreeInstallTest, AColdLayerWhoseRecordMovesBehindTheLookIsFoundWhereI
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// The root is an interior page, and splits.
+// The installer finds the twins of the root, an interior page that splits.
 TEST_F(MasstreeInstallTest, AnInteriorPageThatMovesBehindTheLookIsLookedForAtItsTwins) {
   load(0, 200);
   all_.compose();
@@ -341,9 +341,10 @@ TEST_F(MasstreeInstallTest, AnInteriorPageThatMovesBehindTheLookIsLookedForAtIts
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: an error in what a page became before its parent knows is made up for like any other.
-// Method: rows of both halves of a page that splits are to get new names. In the second form rows
-// are gone, so that a page of the new snapshot begins in the second half: only that one fails.
+// Goal: an installation that fails in twins which their parent has not adopted is completed by the
+// next one. Method: rows of both halves of a page that splits are to get new ids. In the second
+// form rows were erased, so that a page of the new snapshot begins in the second half: only that
+// one fails.
 class MasstreeTwinTest : public MasstreeInstallTest, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(MasstreeTwinTest, ATwinThatCannotBeReadForIsMadeUpFor) {
@@ -371,10 +372,10 @@ TEST_P(MasstreeTwinTest, ATwinThatCannotBeReadForIsMadeUpFor) {
 
 INSTANTIATE_TEST_SUITE_P(OfTheSecondAlone, MasstreeTwinTest, ::testing::Bool());
 
-// Goal: a key that was read as absent and has come since is not lost sight of where its page is
-// being dropped. Method: the deleted record that was read is left behind by a split; another
-// session commits the key, to a twin, together with one that is read then; the reader commits when
-// all is marked for the first drop since it began, which is not announced yet.
+// Goal: a key that was read as absent and was inserted since is noticed even if its page is being
+// dropped. Method: a split purges the deleted record that was read. Another session commits the
+// key, to a twin, together with another key, which the reader reads then. The reader commits when
+// all records are marked for the first drop since it began, which is not announced yet.
 TEST_F(MasstreeInstallTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
   load(0, 5'000);
   const std::string came = key_of(40);

@@ -1,4 +1,4 @@
-// A Master-Tree under random work and random installations has the rows of a std::map.
+// A Master-Tree has the rows of a std::map, under random work and random installations.
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@
 namespace foedus::storage::masstree {
 namespace {
 
-// Goal: trees of every shape, of several levels and layers, keep their rows and come to nothing at
-// rest. Method: payloads of up to a third of a page, and chains; work in places that wander, before
-// and after what the snapshot covers, with transactions that are rolled back; all rows are compared
-// after each installation, which may drop all, some or nothing; then what is volatile leads to
+// Goal: trees of every shape, of several levels and layers, keep their rows and have no volatile
+// page at rest. Method: payloads of up to a third of a page, and chains; work in changing places,
+// before and after the snapshot, with transactions that are rolled back. After each installation,
+// which may drop all, some or no pages, all rows are compared, and volatile pages must lead to
 // pages of the new snapshot only.
 class InstallModelTest : public MasstreeInstallTest, public ::testing::WithParamInterface<int> {
  protected:
@@ -42,7 +42,7 @@ class InstallModelTest : public MasstreeInstallTest, public ::testing::WithParam
                                             : random_.below(100);
     return std::string(bytes, static_cast<char>('a' + random_.below(26)));
   }
-  // So many changes near one place.
+  // Makes changes near one place.
   void work(unsigned changes, unsigned width) {
     const std::uint64_t begin_at = random_.below(kKeys - width);
     for (unsigned i = 0; i < changes; ++i) {
@@ -80,19 +80,19 @@ TEST_P(InstallModelTest, RowsAreThoseOfTheModel) {
     }
     ASSERT_NO_FATAL_FAILURE(work(200, 1 + static_cast<unsigned>(random_.below(kKeys / 2))));
     all_.compose();
-    // Newer than the snapshot: nothing, a few rows in one place, or some all over.
+    // Changes after the snapshot: none, a few rows in one place, or some all over.
     const std::uint64_t kind = random_.below(3);
     if (kind != 0) {
       ASSERT_NO_FATAL_FAILURE(work(20, kind == 1 ? 30 : kKeys - 1));
     }
-    // All may go, or nothing, or some.
+    // The install drops all pages, none, or some.
     const std::uint64_t limit = random_.below(3);
     const InstallCounts counts = limit == 0 ? all_.install() : all_.install(50 * (limit - 1));
     const MasstreeContents contents(&all_);
     ASSERT_TRUE(contents.rows == rows_) << round;
     const std::uint64_t trees = contents.borders + contents.interiors;
     ASSERT_EQ(counts.pages_kept, counts.has_passed_over ? volatile_pages() : trees);
-    EXPECT_FALSE(counts.may_need_earlier);  // nobody is in the way
+    EXPECT_FALSE(counts.may_need_earlier);  // no lock is held
     ASSERT_NO_FATAL_FAILURE(all_.check_leads());
     verify_tree(all_.all().pool(), all_.control());
     if (kind == 0 && limit == 0) {

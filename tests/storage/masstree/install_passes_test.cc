@@ -1,5 +1,4 @@
-// Pages that an installation of a Master-Tree passes over, and pages that a thread leaves to the
-// one that called.
+// Pages that an installation of a Master-Tree skips, and pages that a thread leaves to the caller.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,15 +17,15 @@ class InstallPassesTest : public MasstreeInstallTest {
   explicit InstallPassesTest(std::uint32_t installers = 1) : MasstreeInstallTest(installers) {}
 };
 
-// Goal: a volatile page is passed over only if all pages of the snapshot that have its keys are
+// Goal: a volatile page is skipped only if all pages of the snapshot that have its keys are
 // unchanged (O18). Method: volatile interior pages, made by splits, have other fences than those of
-// the snapshot, and pages below them are dropped; rows that no volatile page has change here and
-// there, so that each time one border page of the snapshot does, with those above it.
+// the snapshot, and pages below them are dropped. Then single rows change in the snapshot alone, so
+// that each time one border page of the snapshot changes, with those above it.
 TEST_F(InstallPassesTest, all_pages_of_its_keys_are_unchanged) {
   constexpr std::uint64_t kRows = 40'000;
   ASSERT_NO_FATAL_FAILURE(load(0, kRows));
   all_.compose();
-  // The first row of each interior page's keys, or so, is hot.
+  // About the first row of each interior page's keys is hot.
   for (std::uint64_t i = 0; i < kRows; i += 500) {
     ASSERT_NO_FATAL_FAILURE(put(key_of(i), payload_of(i)));
   }
@@ -50,7 +49,7 @@ class InstallDividedTest : public InstallPassesTest {
   InstallDividedTest() : InstallPassesTest(2) {}
   ~InstallDividedTest() override { base::set_sync_point_hook(nullptr); }
 
-  // The first row behind the keys of a child of the root.
+  // Returns the first row after the keys of a child of the root.
   std::uint64_t end_of(unsigned child) {
     const page::VolatilePageId root = all_.control()->root.load_volatile();
     InteriorPage* const page = InteriorPage::of(TreePage::of(all_.all().pool().resolve(root)));
@@ -71,7 +70,7 @@ class InstallDividedTest : public InstallPassesTest {
       if (rows_.contains(key_of(i))) erase(key_of(i));
     }
   }
-  // One thread alone comes here.
+  // Only one thread calls the hook.
   static void hook(const char* place) {
     const bool is_shared = of_->all_.crew().is_running();
     if (std::string_view(place) == "masstree:install_left") ++left_;
@@ -86,10 +85,10 @@ class InstallDividedTest : public InstallPassesTest {
   static inline std::function<void()> at_look_;
 };
 
-// Goal: pages that have keys of two children of the page that threads share are left to the caller
-// (O19). Method: while a thread is at the first child, rows of the first two are erased, so many
-// that these become one page, which is too full for a third, and then the pages on both sides of
-// the boundary.
+// Goal: a page with keys of two children of the page whose children threads share is left to the
+// caller (O19). Method: while a thread is at the first child, enough rows of the first two are
+// erased that these become one page, which is too full for a third; then the pages on both sides of
+// the boundary are joined.
 TEST_F(InstallDividedTest, pages_of_two_children_are_left_to_the_caller) {
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
   ASSERT_NO_FATAL_FAILURE(load(0, kRows));

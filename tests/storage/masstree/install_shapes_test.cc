@@ -1,6 +1,6 @@
-// Installations of snapshots whose pages have other fences, levels and files than those that the
-// tree has of earlier ones: no row is lost, and what may still lead to earlier snapshots is told
-// (O16, M38).
+// Installations of snapshots whose pages have other fences, levels and files than the tree's pages
+// of earlier ones: no row is lost, and the result says whether a pointer may still lead to earlier
+// snapshots (O16, M38).
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ class InstallShapesTest : public MasstreeInstallTest {
  protected:
   static constexpr unsigned kHot = 1'500;
 
-  // The tree is cold, but for the way to one row; a snapshot is composed whose pages begin with
-  // other rows, for some before them are gone. Every 20th row is large.
+  // Makes a tree that is cold except for the path to one row, and composes a snapshot whose pages
+  // begin with other rows, because earlier rows were erased. Every 20th row is large.
   void load_shifted() {
     for (unsigned i = 0; i < 3'000; ++i) put(key_of(i), i % 20 == 9 ? kLarge : payload_of(i));
     all_.glean();
@@ -65,9 +65,9 @@ TEST_F(InstallShapesTest, ColdPagesAreFoundInTheFileThatTheyMovedTo) {
   expect_all_goes();
 }
 
-// Goal: a page of an earlier snapshot is known for one, also if no page of the new one begins
-// behind its first row. Method: pages of 34 rows; the one before it is hot, and the new snapshot's
-// last page begins in there.
+// Goal: a page of an earlier snapshot is recognized even if no page of the new one begins after its
+// first row. Method: pages of 34 rows; the page before it is hot, and the new snapshot's last page
+// begins in that one.
 TEST_F(InstallShapesTest, AnOldPageBehindTheLastFenceOfTheSnapshotIsMadeVolatile) {
   for (unsigned i = 0; i < 140; ++i) put(key_of(i), std::string(80, 'p'));
   all_.glean();
@@ -97,7 +97,7 @@ TEST_F(InstallShapesTest, WithoutPagesOldPagesStayColdAndAreReported) {
   expect_old_files_may_go();
 }
 
-// One of the pages beside the hot one, and not the other.
+// The session makes only one of the two pages beside the hot one volatile.
 TEST_F(InstallShapesTest, AnOldPageThatASessionMakesVolatileFirstIsReported) {
   load_shifted();
   {
@@ -127,7 +127,7 @@ TEST_F(InstallShapesTest, OldPagesThatCannotBeReadAreMadeUpFor) {
 
 class InstallNamesTest : public InstallShapesTest {
  protected:
-  // Two large rows in a page that is hot, and the same in a new file.
+  // Makes two large rows in a hot page, and a snapshot that has them in a new file.
   void load_named() {
     load(0, 10);
     put(first_, kLarge);
@@ -142,7 +142,7 @@ class InstallNamesTest : public InstallShapesTest {
   const std::string second_ = key_of(101);
 };
 
-// The next installation has only that record to look for.
+// The next installation has to visit that record only.
 TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
   load_named();
   begin(2);
@@ -155,8 +155,9 @@ TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
   expect_old_files_may_go();
 }
 
-// Goal: a name that a record takes along into a new layer is not forgotten. Method: the record
-// becomes a layer while the layers of its page are looked at; a layer behind it says when.
+// Goal: an id that a record takes along into a new layer is reported. Method: the record becomes a
+// layer while the installer visits the layers of its page; it is made when a later layer is
+// visited.
 TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
   const std::string large = key_of(20) + "large";
   put(large, kLarge);
@@ -174,7 +175,7 @@ TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
   check();
 }
 
-// One without such a name is of no account.
+// A record without a payload in a snapshot needs no report.
 TEST_F(InstallNamesTest, ARecordThatBecomesALayerWithoutANameHoldsNothingUp) {
   put(key_of(20) + "small", "small");
   for (unsigned i = 0; i < 10; ++i) put(key_of(30) + key_of(i), payload_of(i));
@@ -185,8 +186,8 @@ TEST_F(InstallNamesTest, ARecordThatBecomesALayerWithoutANameHoldsNothingUp) {
   EXPECT_EQ(founding.runs(), 1u);
 }
 
-// Goal: a page of the snapshot that lost a row, or a layer, costs nothing that an earlier one still
-// has. Method: the slices of a border page are other ones when it is read.
+// Goal: a page of the snapshot that lost a row, or a layer, does not lose rows that an earlier one
+// still has. Method: the read of a border page changes its slices.
 TEST_F(InstallNamesTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
   put(key_of(50) + "a layer", "one");
   put(key_of(50) + "b layer", "two");

@@ -1,4 +1,4 @@
-// Threads over a Master-Tree of which parts become cold and volatile again under them.
+// Threads over a Master-Tree of which parts become cold and volatile again meanwhile.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@
 namespace foedus::storage::masstree {
 namespace {
 
-// Goal: no update is lost, none is seen in part, no row is missed by a scan and no own write is
-// overlooked while runs of pages are exchanged. Method: threads move amounts between accounts, of
-// which empty ones have no row; who reads or scans a whole group must find its sum. Each thread
+// Goal: no update is lost, none is seen in part, no scan misses a row and no own write is missed
+// while runs of pages are exchanged. Method: threads move amounts between accounts, of which empty
+// ones have no row; a transaction that reads or scans a whole group must find its sum. Each thread
 // stays with a few groups for a while, so that most pages are quiet. Only commits wait for a
-// compose, which takes the log; installs run beside everything.
+// compose, which takes the log; installs run beside all calls.
 class InstallStressTest : public MasstreeColdTest {
  protected:
   static constexpr unsigned kThreads = 3;
@@ -39,7 +39,8 @@ class InstallStressTest : public MasstreeColdTest {
 
   InstallStressTest() : MasstreeColdTest(install) {}
 
-  // One slice; two slices, so that a group may become a layer; a layer of several groups.
+  // Returns a key of one of three shapes: one slice; two slices, so that a group may become a
+  // layer; a layer of several groups.
   static std::string account(unsigned group, std::uint64_t i) {
     char text[64];
     const auto digit = static_cast<int>(i);
@@ -55,7 +56,7 @@ class InstallStressTest : public MasstreeColdTest {
     }
     return text;
   }
-  // Nine digits and what depends on them.
+  // Returns nine digits and bytes that depend on them.
   static std::string text_of(int amount) {
     const std::string digits = std::to_string(amount);
     return digits + ' ' + std::string(static_cast<unsigned>(amount) % 190, digits.back());
@@ -84,12 +85,12 @@ class InstallStressTest : public MasstreeColdTest {
     int other = 0;
     FOEDUS_CHECK(read_amount(who, from, &have));
     FOEDUS_CHECK(read_amount(who, to, &other));
-    if (random->below(8) == 0) std::this_thread::yield();  // for installs between
+    if (random->below(8) == 0) std::this_thread::yield();  // for installs in between
     const int part = random->below(3) == 0 ? have : have / 2;
     FOEDUS_CHECK(write_amount(who, from, have, have - part));
     if (part != 0) FOEDUS_CHECK(write_amount(who, to, other, other + part));
     if (random->below(8) == 0) std::this_thread::yield();
-    if (have == 0) return {};  // nothing was written
+    if (have == 0) return {};  // no write
     int now = 0;
     FOEDUS_CHECK(read_amount(who, from, &now));
     EXPECT_EQ(now, have - part);
@@ -129,8 +130,8 @@ class InstallStressTest : public MasstreeColdTest {
     } else {
       all_.session(who).rollback();
     }
-    // A key that was seen by a transaction that will not commit may be erased again.
-    // And the cache may have no frame while others are at work for long.
+    // A key that a doomed transaction has read may be erased since. The cache may have no free
+    // frame while other threads are at work for long.
     const bool is_expected = status.is_ok() || status.code() == ErrorCode::kConflict ||
                              status.code() == ErrorCode::kNotFound ||
                              status.code() == ErrorCode::kOutOfMemory;
@@ -160,7 +161,7 @@ class InstallStressTest : public MasstreeColdTest {
     }
   }
 
-  // Gleans as long as threads do that.
+  // Gleans while threads do `work`.
   template <typename Work>
   void glean_beside(Work&& work) {
     std::vector<std::thread> threads;
@@ -217,9 +218,9 @@ TEST_F(InstallStressTest, SumsStayWhileRunsAreExchanged) {
   }
 }
 
-// Goal: rows that come and go while pages split, join and are exchanged are those of the commits.
-// Method: each thread inserts and erases keys of its own, runs of them in places that change, and
-// looks for what it has committed.
+// Goal: rows that are inserted and erased while pages split, join and are exchanged are those of
+// the commits. Method: each thread inserts and erases runs of its own keys in changing places, and
+// checks its commits.
 class InstallGrowthTest : public InstallStressTest {
  protected:
   struct Rows {
@@ -288,7 +289,7 @@ class InstallGrowthTest : public InstallStressTest {
       }
     }
   }
-  // The rows that change() may choose from.
+  // Returns the rows that change() may choose from.
   static Rows near_rows(const Rows& rows, unsigned who, std::uint64_t near) {
     Rows chosen;
     for (std::uint64_t place = near; place < near + 400; ++place) {

@@ -1,4 +1,5 @@
-// What an installation leaves of a Master-Tree, at rest and where some pages are hot.
+// Volatile pages that remain after an installation of a Master-Tree, at rest and with some hot
+// pages.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@ TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: what many look at stays volatile for one more time, and keeps few others. Method: reads of
-// one key, enough for a mark (P8).
+// Goal: an install spares a page in use once, with few other pages. Method: enough reads of one key
+// for a mark (P8).
 TEST_F(MasstreeInstallTest, APageInUseIsSparedOnce) {
   load(0, 20'000);
   all_.compose();
@@ -50,7 +51,7 @@ TEST_F(MasstreeInstallTest, AnEmptyStorageIsColdAfterAGlean) {
 }
 
 TEST_F(MasstreeInstallTest, LayersAtRestGo) {
-  // Two keys a layer, deep layers of long common prefixes, and one with many pages.
+  // There are layers of two keys, deep layers of long common prefixes, and one with many pages.
   for (unsigned i = 0; i < 2'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
   const std::string prefix(100, 'p');
   for (unsigned i = 0; i < 3'000; ++i) put(prefix + key_of(i * 17 % 3'000), payload_of(i));
@@ -62,19 +63,19 @@ TEST_F(MasstreeInstallTest, LayersAtRestGo) {
 TEST_F(MasstreeInstallTest, LayersThatTheSnapshotHasAsRecordsGoWithTheirPages) {
   for (unsigned i = 0; i < 1'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
   for (unsigned i = 0; i < 1'000; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
-  // And layers of which nothing is left.
+  // Other layers get empty.
   for (unsigned i = 1; i < 100; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// More rows than may be locked at once (kRootRecordsMax), of which nothing is left. In one
+// A layer has more erased rows than may be locked at once (kRootRecordsMax). They are erased in one
 // transaction, so that no page is joined before.
 TEST_F(MasstreeInstallTest, ALargeLayerOfErasedRowsGoes) {
   const std::string prefix(8, 'p');
   constexpr unsigned kRows = 50'000;
   for (unsigned i = 0; i < kRows; ++i) put(prefix + key_of(i * 7'919u % kRows), payload_of(i));
-  all_.all().pass_epochs();  // else each write looks at all before it (M9)
+  all_.all().pass_epochs();  // otherwise each write checks all earlier ones (M9)
   begin(1);
   for (const auto& [key, payload] : rows_) {
     ASSERT_TRUE(masstree::erase(all_.session(1).ctx(), all_.control(), key).is_ok());
@@ -83,7 +84,7 @@ TEST_F(MasstreeInstallTest, ALargeLayerOfErasedRowsGoes) {
   rows_.clear();
   all_.compose();
   const std::uint64_t before = volatile_pages();
-  std::vector<page::PageHeader*> pages;  // without any, nothing can be merged
+  std::vector<page::PageHeader*> pages;  // without free pages there is no merge
   page::SessionPages& installer_pages = all_.session(4).pages();
   while (page::PageHeader* const page = installer_pages.allocate()) pages.push_back(page);
   all_.install();
@@ -107,8 +108,8 @@ TEST_F(MasstreeInstallTest, ErasedRowsLeaveNoPages) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Goal: whatever fences volatile pages have, a hot one keeps few others. Method: one row is changed
-// in an epoch that the snapshot does not cover.
+// Goal: a hot page keeps few others, whatever fences volatile pages have. Method: one row is
+// changed in an epoch that the snapshot does not cover.
 TEST_F(MasstreeInstallTest, OneHotPageKeepsFewOthers) {
   load(0, 100'000);
   const std::uint64_t before = volatile_pages();
@@ -136,7 +137,7 @@ TEST_F(MasstreeInstallTest, HotPagesAllOverKeepFewOthers) {
   EXPECT_LE(volatile_pages(), before / 6);  // 60 hot ones, at most two rests each, those above
 }
 
-// What is newer than the snapshot stays, whatever it is.
+// Rows, erasures and layers that are newer than the snapshot stay.
 TEST_F(MasstreeInstallTest, NewerRecordsErasuresAndLayersStay) {
   load(0, 5'000);
   for (unsigned i = 0; i < 100; ++i) put("pair" + key_of(i) + ".long", payload_of(i));
@@ -154,8 +155,7 @@ TEST_F(MasstreeInstallTest, NewerRecordsErasuresAndLayersStay) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// An erasure that the snapshot does not have must not be forgotten with the record that a
-// reorganization leaves behind.
+// A reorganization that purges a record must not forget an erasure that the snapshot does not have.
 TEST_F(MasstreeInstallTest, APurgeThatIsNotCoveredKeepsItsPage) {
   load(0, 30);
   all_.compose();
@@ -172,7 +172,7 @@ TEST_F(MasstreeInstallTest, APurgeThatIsNotCoveredKeepsItsPage) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// A locked record keeps its page, and no more.
+// A locked record keeps its page, and no other.
 TEST_F(MasstreeInstallTest, AHeldRecordKeepsItsPage) {
   load(0, 10'000);
   all_.compose();
@@ -190,12 +190,12 @@ TEST_F(MasstreeInstallTest, AHeldRecordKeepsItsPage) {
   check();
 }
 
-// Hot pages become quiet one after the other: what is left of earlier exchanges goes, too.
+// Hot pages become quiet one after another; pages that earlier exchanges left are dropped, too.
 TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
   load(0, 30'000);
   for (unsigned round = 0; round < 10; ++round) {
     all_.compose();
-    // Rows of pages that are volatile still.
+    // Writes go to pages that are still volatile.
     for (unsigned i = 0; i < 30'000; i += 3'000) {
       if (i / 3'000 >= round) put(key_of(i + 11), "round " + std::to_string(round));
     }
@@ -206,7 +206,7 @@ TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// Method: layers, and payloads with new names, too.
+// Method: the tree also has layers, and payloads with new ids.
 TEST_F(MasstreeInstallTest, AnInstallThatCannotReadIsMadeUpFor) {
   load(0, 1'500);
   for (std::uint64_t i = 0; i < 100; ++i) put("a longer key " + key_of(i), payload_of(i));

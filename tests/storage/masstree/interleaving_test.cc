@@ -1,5 +1,5 @@
-// Hand-stepped interleavings at sync points: another session's transaction runs in the middle of a
-// system transaction.
+// Hand-stepped interleavings at sync points: another session's transaction runs within a system
+// transaction.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,7 @@ namespace {
 
 class MasstreeInterleaving : public MasstreeTest {
  protected:
-  // Rows of session 0, and its next transaction.
+  // Makes rows of session 0 and begins its next transaction.
   void begin_among_rows_that_move() {
     fill(0, 0, 640, 10);
     begin(0);
@@ -18,7 +18,7 @@ class MasstreeInterleaving : public MasstreeTest {
     expect_commit(0);
     begin(0);
   }
-  // Session 1 splits the pages of these rows, and makes a layer of the last one.
+  // Lets session 1 split the pages of these rows, and make a layer of the last one.
   void move_rows() {
     fill(1, 1, 640, 10);
     begin(1);
@@ -35,12 +35,13 @@ constexpr const char* kSteps[] = {
     "masstree:grow_searched",    "masstree:grown",           "masstree:insert_locked",
     "masstree:layer_locked"};
 
-// Session 0 puts key after key, each in a transaction of its own; at a step of that, others act.
+// Session 0 puts one key after another, each in a transaction of its own; at a step of that, other
+// sessions act.
 class MasstreeSteps {
  public:
   explicit MasstreeSteps(std::string place) : place_(std::move(place)) {}
 
-  // Only large payloads make so many border pages that an interior page is split.
+  // Fills the tree. Only large payloads make enough border pages to split an interior page.
   void fill(const std::function<void()>& before, const std::function<void()>& at_step) {
     const AtSyncPoint step(place_, at_step, true);
     for (unsigned i = 0; i < 1500 && !::testing::Test::HasFatalFailure(); ++i) {
@@ -54,7 +55,7 @@ class MasstreeSteps {
     EXPECT_GT(step.runs(), 0u) << place_;
     masstree::verify_tree(rig_.pool(), rig_.control());
   }
-  // The rest of a transaction.
+  // Finishes a transaction.
   void write(unsigned number, const std::string& key, char letter) {
     const std::string payload(place_ == "masstree:interior_split" ? 900 : 1, letter);
     RigSession& session = rig_.session(number);
@@ -68,7 +69,7 @@ class MasstreeSteps {
     expect_ok(masstree::get(rig_.session(number).ctx(), rig_.control(), key, &range));
     ASSERT_EQ(std::string(bytes, range.payload_bytes), rows_.at(key)) << place_ << " " << key;
   }
-  // Some of them one by one, and now and then all by a cursor.
+  // Reads some rows one by one, and at times all of them by a cursor.
   void read_all(unsigned number) {
     RigSession& session = rig_.session(number);
     session.begin();
@@ -80,11 +81,11 @@ class MasstreeSteps {
     if (scans_++ % 16 == 0) scan(session, scans_ % 32 == 1);
     expect_ok(session.commit());
   }
-  // Of the rows of both ends, that which the write of session 0 does not meet.
+  // Returns the first or the last row, whichever is far from the write of session 0.
   const std::string& far() const {
     return under_way_ < key_of(50'000) ? rows_.rbegin()->first : rows_.begin()->first;
   }
-  // The rows on both sides of the key under way.
+  // Returns the rows on both sides of the key that is being put.
   std::vector<std::string> around() const {
     const auto above = rows_.lower_bound(under_way_);
     std::vector<std::string> keys;
@@ -118,8 +119,8 @@ class MasstreeSteps {
   unsigned scans_ = 0;
 };
 
-// Goal: readers find everything at every step of a split, an adoption, and growth, and what they
-// read there verifies. Method: read keys at each sync point, again and again.
+// Goal: readers find all rows at every step of a split, an adoption, and growth, and their reads
+// verify. Method: keys are read at each sync point, again and again.
 TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
   for (const char* const place : kSteps) {
     MasstreeSteps steps(place);
@@ -127,13 +128,13 @@ TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
   }
 }
 
-// Goal: at each of these steps another transaction goes on and commits, though what it read before
-// them is what the step moves. Method: it began before the insert and read rows beside the key; at
-// the sync point it reads them again and overwrites one that the insert has no lock of.
+// Goal: at each of these steps another transaction goes on and commits, although the step moves
+// rows that it has read. Method: it began before the insert and read rows beside the key; at the
+// sync point it reads them again and overwrites one that the insert has not locked.
 TEST_F(MasstreeInterleaving, a_transaction_from_before_commits_at_every_step_of_an_insert) {
   for (const char* const place : kSteps) {
     MasstreeSteps steps(place);
-    // A split has the locks of all records of its page, which must not be the only one.
+    // A split locks all records of its page, so there must be other pages.
     const std::size_t rows_min = std::string_view(place).starts_with("masstree:split") ? 400 : 20;
     unsigned commits = 0;
     std::vector<std::string> seen;
@@ -202,7 +203,8 @@ TEST_F(MasstreeInterleaving, two_sessions_make_the_same_layer_once) {
   expect_commit(0);
 }
 
-// Goal: adoption by an inserter whose parent was split, or whose child was adopted, meanwhile.
+// Goal: an inserter leaves an adoption to the next one if the parent was split, or the child was
+// adopted, meanwhile.
 TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_next) {
   for (const char* const place : {"masstree:adopt_searched", "masstree:grow_searched"}) {
     Rig fresh(StorageKind::kMasstree, 6);
@@ -226,9 +228,9 @@ TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_n
   }
 }
 
-// Goal: who stands in a page reads on when it is retired, and for as long as it likes; nobody's new
-// page is that one. Method: at each retirement of a page a cursor that was in the tree before goes
-// on by two rows, another transaction reads all, and epochs pass.
+// Goal: a cursor in a page can read on after that was retired, for as long as it likes, and the
+// page is not reused meanwhile. Method: at each retirement of a page a cursor that was in the tree
+// before goes on by two rows, another transaction reads all rows, and epochs pass.
 TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
   fill(0, 0, 600, 10);
   begin(1);
@@ -279,7 +281,8 @@ TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
   verify();
 }
 
-// Goal: a record that is split away, or becomes a layer, between the look and the lock of a commit.
+// Goal: a commit follows a record that moves by a split, or becomes a layer, before its lock is
+// taken.
 TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks) {
   begin_among_rows_that_move();
   put(0, key_of(100), "mine");
@@ -298,8 +301,8 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks
   verify();
 }
 
-// Goal: the same between the second look, which comes after locks that were tried in vain, and the
-// locks in the order of addresses. Method: a record with two writes, whose locks are not tried.
+// Goal: a commit follows a record that moves between the resolution of moved records and the locks
+// in the order of addresses. Method: a record with two writes, whose locks are not tried first.
 TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorted_locks) {
   begin_among_rows_that_move();
   put(0, key_of(100), "first");
@@ -316,7 +319,7 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorte
   verify();
 }
 
-// Goal: memory runs out at any allocation; the tree stays whole and keeps what was committed.
+// Goal: memory runs out at any allocation; the tree stays whole and keeps all commits.
 TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
   Rig small(StorageKind::kMasstree, 1, 4u << 20);
   RigSession& session = small.session(0);
@@ -344,8 +347,8 @@ TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
   EXPECT_EQ(masstree::verify_tree(small.pool(), small.control()).records, committed);
 }
 
-// Goal: a transaction that is at work in a storage that is dropped reads on, changes no page, and
-// no page is retired twice.
+// Goal: a transaction in a storage that is dropped can read on and changes no page, and no page is
+// retired twice.
 TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
   fill(0, 0, 2000, 1, std::string(100, 'x'));
   begin(0);
@@ -364,7 +367,7 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
   EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
 }
 
-// Goal: the same of a tree whose root has moved, and which would grow now.
+// Goal: a drop also stops a transaction whose tree has a moved root and would grow now.
 TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_has_begun) {
   fill(0, 0, 640, 10);
   ASSERT_EQ(verify().border_pages, 1u);
@@ -382,10 +385,10 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_h
   EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
 }
 
-// Goal: one of two twins that their parent has not adopted does not become one with its neighbour,
-// or the other twin would be lost (M17). Method: of four pages the second is nearly empty, and a
-// row of it is locked, so that the third one splits; before the twins are adopted another session
-// erases the rows of the first.
+// Goal: a twin that its parent has not adopted is not joined with its neighbour, or the other twin
+// would be lost (M17). Method: of four pages the second is nearly empty, and a row of it is locked,
+// so that the third one splits; before the twins are adopted another session erases the rows of the
+// first.
 TEST_F(MasstreeInterleaving, a_twin_that_is_not_adopted_is_not_joined) {
   constexpr unsigned kKeysPerPage = 27;
   constexpr unsigned kFirst = 2 * kKeysPerPage;  // row of the page that splits

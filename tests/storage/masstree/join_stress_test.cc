@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
 // ctest-timeout: 300
 // Threads move rows from key to key, so that pages are joined, split and shared without end, while
-// scans in both directions count the rows and add up what they say.
+// scans in both directions count the rows and add up their numbers.
 #include <atomic>
 #include <thread>
 
@@ -20,7 +20,7 @@ std::uint64_t rounds() {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 4000;
 }
 
-// Every 16th with a slice that others share.
+// Returns a key; every 16th shares its slice with others.
 std::string name_of(std::uint64_t number) {
   const std::string key = key_of(static_cast<unsigned>(number));
   return number % 16 == 0 ? key_of(static_cast<unsigned>(number / 160)) + key : key;
@@ -69,7 +69,7 @@ class MasstreeJoinStress : public ::testing::Test {
     }
   }
 
-  // Runs body() until it commits, or so many times.
+  // Runs body() until it commits, or `tries` times.
   template <typename Body>
   bool transact(RigSession& session, unsigned tries, Body&& body) {
     for (unsigned i = 0; i < tries; ++i) {
@@ -78,7 +78,7 @@ class MasstreeJoinStress : public ::testing::Test {
       if (status.is_ok()) {
         status = session.commit();
       } else {
-        // What made it stop may have been an inconsistent view (no opacity).
+        // The error may come from an inconsistent view (no opacity).
         const bool conflict = status.code() == ErrorCode::kConflict;
         EXPECT_TRUE(conflict || !txn::verify(&session.ctx()).is_ok()) << status.message();
         session.rollback();

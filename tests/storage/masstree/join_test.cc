@@ -1,5 +1,5 @@
-// Neighbouring pages that become one, or move the boundary between them (M16 to M18): what readers,
-// scans and other writers see of it, and that pages stay full.
+// Neighbouring pages that become one, or move the boundary between them (M16 to M18): readers,
+// scans and other writers meanwhile, and the fill of pages.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -15,7 +15,7 @@ const std::string kPayload(100, 'x');
 
 class MasstreeJoin : public MasstreeTest {
  protected:
-  // Full pages of ascending keys; then only the 9th, 18th and last record of each is left.
+  // Makes full pages of ascending keys, and leaves the 9th, 18th and last record of each.
   void make_sparse(unsigned pages) {
     const unsigned keys = pages * kKeysPerPage;
     fill(0, 0, keys * kStep, kStep, kPayload);
@@ -31,11 +31,11 @@ class MasstreeJoin : public MasstreeTest {
     }
     ASSERT_EQ(verify().border_pages, pages);
   }
-  // Of page `page`, the record there is left of third `third`.
+  // Returns the remaining key of third `third` of page `page`.
   static std::string left_in(unsigned page, unsigned third) {
     return key_of((page * kKeysPerPage + third * 9 + 8) * kStep);
   }
-  // An insert into the page, which is full of deleted records: it is joined with a neighbour.
+  // Inserts into a page that is full of deleted records, and is therefore joined with a neighbour.
   void join_at(unsigned session, unsigned page, const std::string& key = "") {
     const std::uint64_t before = verify().border_pages;
     begin(session);
@@ -85,7 +85,7 @@ TEST_F(MasstreeJoin, a_key_that_is_added_conflicts_with_scans_of_either_page_and
 
 TEST_F(MasstreeJoin, a_key_that_is_added_before_a_join_conflicts) {
   make_sparse(6);
-  join_at(1, 1);  // pages 1 and 2: there is room now
+  join_at(1, 1);  // pages 1 and 2: now joined, with free space
   begin(0);
   EXPECT_EQ(get(0, key_of(273)), "not_found");
   put(0, "zzz", "x");
@@ -100,8 +100,8 @@ TEST_F(MasstreeJoin, a_key_that_is_added_before_a_join_conflicts) {
 class MasstreeJoinScan : public MasstreeJoin,
                          public ::testing::WithParamInterface<std::tuple<bool, unsigned>> {};
 
-// Goal: a scan goes on over pages that are joined behind, under and in front of it, and sees each
-// key once. Method: the join is complete but for the key that it was made for when the scan ends.
+// Goal: a scan goes on over pages that are joined behind, under and ahead of it, and sees each key
+// once. Method: when the scan ends, the join is complete except for the inserted key.
 TEST_P(MasstreeJoinScan, a_scan_crosses_a_join) {
   const auto [reverse, steps] = GetParam();
   make_sparse(3);
@@ -137,7 +137,7 @@ TEST_F(MasstreeJoin, own_writes_are_found_in_pages_that_another_joined) {
   put(0, left_in(0, 0), "own 0");
   put(0, left_in(1, 0), "own 1");
   erase(0, left_in(1, 1));
-  put(0, left_in(1, 2), std::string(300, 'o'));  // needs a page of its own making
+  put(0, left_in(1, 2), std::string(300, 'o'));  // makes a new page
   EXPECT_EQ(get(0, left_in(1, 2)), std::string(300, 'o'));
   begin(1);
   for (unsigned i = 1; i < 30; ++i) insert(1, key_of(i * kStep - 4), kPayload);
@@ -150,8 +150,8 @@ TEST_F(MasstreeJoin, own_writes_are_found_in_pages_that_another_joined) {
   verify();
 }
 
-// Goal: a record of an own write that another session moved, and that this session moves again
-// together with a page where it looked for something else.
+// Goal: an own write is found whose record another session has moved, and which this session moves
+// again when it joins the page with another one.
 TEST_F(MasstreeJoin, own_writes_are_found_in_a_page_of_another_that_this_session_joined) {
   make_sparse(6);
   begin(0);
@@ -252,7 +252,7 @@ TEST_F(MasstreeJoin, an_erased_key_starts_above_its_erasure_after_a_join) {
   verify();
 }
 
-// Rows that come and go at random, some with keys of several slices, against a model.
+// Random inserts and erasures of rows, some with keys of several slices, with a model.
 class Churn {
  public:
   Churn(Rig* rig, unsigned session, unsigned seed) : rig_(*rig), session_(session), random_(seed) {}
@@ -279,7 +279,7 @@ class Churn {
     if (++steps_ % 256 == 0) rig_.tick();
   }
 
-  // What is committed is there, and nothing else. Also in the middle of a step.
+  // Checks that the rows are the committed ones, also within a step.
   void check(unsigned session, bool reverse, const std::string& place) {
     RigSession& reader = rig_.session(session);
     reader.begin();
@@ -312,8 +312,8 @@ class Churn {
   unsigned steps_ = 0;
 };
 
-// Goal: readers find everything at every step of every kind of join, forward and in reverse, and
-// what they read there verifies.
+// Goal: readers find all rows at every step of every kind of join, forward and in reverse, and
+// their reads verify.
 TEST_F(MasstreeJoin, readers_find_all_keys_at_every_step) {
   for (const char* const place :
        {"masstree:merge_successors_set", "masstree:merge_half_marked",
@@ -344,7 +344,7 @@ TEST_F(MasstreeJoin, random_inserts_and_erasures_keep_pages_more_than_half_full)
     const masstree::Statistics tree = verify();
     EXPECT_EQ(tree.records, churn.model().size());
     if (round < 5) continue;
-    // Of layers there are pages of few keys; they are not meant.
+    // Root pages of layers have few keys and do not count.
     const double pages = static_cast<double>(tree.border_pages - tree.layers);
     EXPECT_LT(pages, 1.6 * static_cast<double>(loaded));
     EXPECT_GT(static_cast<double>(tree.live_bytes) / pages, 0.5 * masstree::BorderPage::kBodyBytes);
@@ -352,8 +352,8 @@ TEST_F(MasstreeJoin, random_inserts_and_erasures_keep_pages_more_than_half_full)
   churn.check(1, false, "end");
 }
 
-// Goal: a queue leaves no pages behind. Method: rows come at one end and go at the other; several
-// queues between each other's keys.
+// Goal: a queue leaves no empty pages. Method: rows are inserted at one end and erased at the
+// other, for several queues whose keys interleave.
 TEST_F(MasstreeJoin, queues_leave_no_pages_behind) {
   for (const bool ascending : {true, false}) {
     for (const unsigned queues : {1u, 10u}) {
@@ -386,8 +386,8 @@ TEST_F(MasstreeJoin, queues_leave_no_pages_behind) {
   }
 }
 
-// Goal: the last pages of interior pages, which are emptied when they have no neighbour, go as
-// well. Method: a queue that is some interior pages long, and passes over many.
+// Goal: the last children of interior pages, which are emptied when they have no neighbour, are
+// freed as well. Method: a queue that spans some interior pages, and moves over many.
 TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
   constexpr unsigned kLength = 4'000;
   constexpr unsigned kPasses = 60;
@@ -419,7 +419,7 @@ TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
   }
 }
 
-// Goal: interior pages go, readers at every step included, and the tree can grow again.
+// Goal: interior pages are freed, with readers at every step, and the tree can grow again.
 TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
   for (const char* const place :
        {"masstree:merge_interior_half_moved", "masstree:merge_interior_moved",
@@ -463,8 +463,8 @@ TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
   }
 }
 
-// Goal: two sessions join, split and adopt the same pages. Method: at places where the one holds
-// no lock, the other makes whole rounds of its own.
+// Goal: two sessions join, split and adopt the same pages. Method: at places where one holds no
+// lock, the other makes whole rounds of its own.
 TEST_F(MasstreeJoin, two_sessions_join_and_split_the_same_pages) {
   for (const char* const place :
        {"masstree:place_searched", "masstree:adopt_searched", "masstree:grow_searched",

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// What others do to two neighbours and to their parent while a join is under way (M16, M17), and
-// what a parent says of joins.
+// Changes by other sessions to two neighbours and their parent during a join (M16, M17), and a
+// parent's count of joins.
 #include <atomic>
 #include <thread>
 
@@ -17,7 +17,7 @@ const std::string kPayload(100, 'x');
 
 class MasstreeJoinWindow : public MasstreeTest {
  protected:
-  // Of full pages of ascending keys.
+  // Returns a key of full pages of ascending keys.
   static std::string row(unsigned page, unsigned index) {
     return key_of((page * kKeysPerPage + index) * kStep);
   }
@@ -44,9 +44,9 @@ class MasstreeJoinWindow : public MasstreeTest {
   }
 };
 
-// Goal: a neighbour that has moved is not moved once more, or its records would be copied as the
-// marks that they are. Method: it moves after the look at it and before its lock, by a session that
-// does not come to the adoption.
+// Goal: a neighbour that has moved is not moved again, or its moved records would be copied.
+// Method: it moves after the check and before its lock, by a session that does not get to the
+// adoption.
 TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined) {
   make_full(2);
   thin_page(0);
@@ -76,8 +76,8 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined)
   verify();
 }
 
-// Goal: what two pages have together is added up when nobody can add to it any more. Method: the
-// erased rows of the neighbour come back behind the look at it, and both do not fit into one page.
+// Goal: a join adds up the contents of two pages with both locked. Method: the erased rows of the
+// neighbour come back after the check, and both pages do not fit into one.
 TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined) {
   make_full(2);
   thin_page(0);
@@ -97,7 +97,8 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined)
   expect_commit(2);
 }
 
-// As good as empty pages side by side: the erasure of the last row of the first one joins them.
+// Neighbouring pages that are nearly empty: the erasure of the last row of the first one joins
+// them.
 class MasstreeEmptied : public MasstreeJoinWindow {
  protected:
   void SetUp() override {
@@ -118,7 +119,7 @@ class MasstreeEmptied : public MasstreeJoinWindow {
   }
 };
 
-// Goal: the same of the emptied page itself, which moves between its erasure and its lock.
+// Goal: an emptied page that moves between the erasure and its lock is not joined.
 TEST_F(MasstreeEmptied, a_page_that_moves_behind_the_look_is_not_joined) {
   masstree::BorderPage* const page = find(row(0, 26)).at.page;
   const AtSyncPoint searched("masstree:emptied_searched", [&] {
@@ -135,7 +136,8 @@ TEST_F(MasstreeEmptied, a_page_that_moves_behind_the_look_is_not_joined) {
   expect_rows_of_two_pages();
 }
 
-// Goal: nothing is moved without the page's lock, which another has for longer than it is tried.
+// Goal: no record is moved without the page's lock, which another session holds for longer than the
+// tries.
 TEST_F(MasstreeEmptied, a_page_that_another_has_the_lock_of_stays) {
   masstree::BorderPage* const page = find(row(0, 26)).at.page;
   occ::LockWaiter waiter;
@@ -148,12 +150,12 @@ TEST_F(MasstreeEmptied, a_page_that_another_has_the_lock_of_stays) {
   expect_rows_of_two_pages();
 }
 
-// Goal: no write skew over a boundary that moves: of two new pages the second one gains no key by
-// way of the left page, which says sooner that it has moved, before the right one says so, too.
-// Method: of a full page and a nearly empty one the boundary moves to the left. When the left one
-// alone says moved, session 1 reads X, comes to the second new page by a row of the left page, and
-// adds a key of the right one, which session 2 has missed, to write X. When session 2 commits,
-// session 1 waits for the page, and so is at no sync point, or has committed.
+// Goal: no write skew over a boundary that moves: the second new page gains no key by way of the
+// left old page, which is marked moved first, before the right one is marked, too. Method: the
+// boundary between a full page and a nearly empty one moves to the left. When only the left one is
+// marked, session 1 reads X, reaches the second new page by a row of the left page, and inserts a
+// key of the right one. Session 2 has missed that key and writes X. When it commits, session 1
+// waits for the page, and so is at no sync point, or has committed.
 TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_both_have_moved) {
   make_full(4);
   thin_page(1);
@@ -177,7 +179,7 @@ TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_b
       if (of_1.is_ok()) of_1 = commit(1);
       is_done.store(true);
     });
-    // The lock's word names the last one who waits.
+    // The lock's word names the last waiter.
     while (!is_done.load() && (before == 0 || lock.load_acquire() == before)) {
       std::this_thread::yield();
     }
@@ -193,8 +195,8 @@ TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_b
   EXPECT_EQ(verify().border_pages, 4u);
 }
 
-// Goal: a parent that has split is left alone: its twins lead to the two pages now. Method: the
-// parent is full; after the look at the neighbour another session splits a page far away, and with
+// Goal: a parent that has split is not changed: its twins lead to the two pages now. Method: the
+// parent is full; after the check of the neighbour another session splits a page far away, and with
 // it the parent.
 TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joined) {
   constexpr unsigned kPages = masstree::InteriorPage::kSeparatorsMax + 1;
@@ -203,7 +205,7 @@ TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joi
   fill(0, 0, kPages * kRows * kStep, kStep, payload);
   ASSERT_EQ(verify().border_pages, kPages);
   ASSERT_EQ(verify().interior_pages, 1u);
-  for (const unsigned erased : {0u, 1u, kRows, kRows + 1}) {  // the last one of both pages is left
+  for (const unsigned erased : {0u, 1u, kRows, kRows + 1}) {  // the last row of both pages stays
     begin(0);
     erase(0, key_of(erased * kStep));
     expect_commit(0);
@@ -226,8 +228,8 @@ TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joi
   expect_commit(2);
 }
 
-// Goal: a join only tries its second page's lock and that of the parent (O1), and lets both pages
-// be without it. Method: another session is at work there; the page moves alone.
+// Goal: a join only tries its second page's lock and that of the parent (O1), and gives up without
+// them. Method: another session is at work there; the page moves alone.
 class MasstreeJoinLocked : public MasstreeJoinWindow, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(MasstreeJoinLocked, two_pages_one_of_which_or_whose_parent_is_locked_are_not_joined) {
@@ -268,9 +270,9 @@ class MasstreeJoinCount : public MasstreeJoinWindow {
   }
 };
 
-// Goal: who looks at a parent twice, once before an adoption and a join and once behind both, sees
-// two versions (look_again()), though the number of children is the same. What would be missed else
-// tests/models/shift_model.cc shows: it takes shifts between the two loads of one pointer.
+// Goal: the version of a parent changes by an adoption and a join together, although the number of
+// children is the same, so look_again() notices them. tests/models/shift_model.cc shows what would
+// be missed otherwise: shifts between the two loads of one pointer.
 TEST_F(MasstreeJoinCount, a_parent_that_gains_and_loses_a_child_has_another_version) {
   make_full(4);
   thin_page(0);
@@ -287,7 +289,8 @@ TEST_F(MasstreeJoinCount, a_parent_that_gains_and_loses_a_child_has_another_vers
   EXPECT_FALSE(after == before);
 }
 
-// Goal: there is no end to joins. Method: a parent that has seen as many as it can count.
+// Goal: joins go on when the parent's count of them overflows. Method: a parent with the highest
+// count.
 TEST_F(MasstreeJoinCount, a_parent_counts_on_from_zero) {
   make_full(4);
   thin_page(0);

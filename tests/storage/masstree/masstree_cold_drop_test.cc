@@ -12,7 +12,7 @@ class MasstreeColdDropTest : public MasstreeColdTest {
  protected:
   static constexpr unsigned kFew = 2000;
 
-  // By session 1, as the catalog does.
+  // Drops the storage by session 1, as the catalog does.
   void drop_storage() {
     masstree::drop(&all_.all().pool(), &all_.session(1).pages(), all_.control());
     all_.control()->set_dropped();
@@ -24,7 +24,7 @@ class MasstreeColdDropTest : public MasstreeColdTest {
       if (ctx(i).is_open()) all_.session(i).rollback();
     }
     EXPECT_TRUE(!was_dropped_ || volatile_pages() == 0);
-    if (was_dropped_) all_.control()->root.store({});  // it is not to be dropped once more
+    if (was_dropped_) all_.control()->root.store({});  // so that it is not dropped again
     if (!was_dropped_) MasstreeColdTest::TearDown();
   }
 
@@ -32,8 +32,9 @@ class MasstreeColdDropTest : public MasstreeColdTest {
   bool was_dropped_ = false;
 };
 
-// Goal: own writes are seen in a copy that was made before they were. Method: between the making of
-// another session's copy and its install, the page is made volatile, written to and dropped.
+// Goal: a transaction sees its own writes in a copy that is older than they are. Method: between
+// the making of another session's copy and its install, the page is made volatile, written to and
+// dropped.
 TEST_F(MasstreeColdDropTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
   load(10, key_of);
   glean_all();
@@ -53,9 +54,9 @@ TEST_F(MasstreeColdDropTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
   expect_commit(0);
 }
 
-// Goal: a scan of snapshot pages gives what its transaction has written behind it. Method: another
-// session makes the page volatile, the own write goes there, and a glean drops it, so that the
-// pointer of the scan is again as it was when it came by.
+// Goal: a scan of snapshot pages returns rows that its transaction has written since it read the
+// pointer. Method: another session makes the page volatile, the own write goes there, and a glean
+// drops it, so that the pointer has its old value again.
 TEST_F(MasstreeColdDropTest, AScanOfColdPagesMeetsOwnWritesWhosePagesCameAndWent) {
   load(kFew, key_of);
   glean_all();
@@ -92,7 +93,7 @@ TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
   ASSERT_TRUE(erase(0, deep_key(16)).is_ok());
   ASSERT_TRUE(storage::write_at(ctx(0), all_.control(), deep_key(17), 2, "part").is_ok());
   glean_all();
-  ASSERT_EQ(get(0, deep_key(14)), "mine");  // its own, whose page has gone
+  ASSERT_EQ(get(0, deep_key(14)), "mine");  // an own write, whose page was dropped
   ASSERT_EQ(get(0, deep_key(16)), std::nullopt);
   ASSERT_EQ(get(0, deep_key(17)), payload_of(17).replace(2, 4, "part"));
   ASSERT_TRUE(put(0, deep_key(15), "second").is_ok());
@@ -104,7 +105,7 @@ TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
   EXPECT_EQ(get_alone(1, deep_key(16)), std::nullopt);
   EXPECT_EQ(get_alone(1, deep_key(17)), std::nullopt);
 }
-// The lock phase itself has to find the records.
+// The lock phase has to find the records, as no call has done so since the drop.
 TEST_F(MasstreeColdDropTest, AWriteThatIsNotLookedAtAgainCommits) {
   load(kFew, deep_key);
   begin(0);
@@ -143,7 +144,7 @@ TEST_F(MasstreeColdDropTest, AnInsertConflictsIfTheKeyHasComeMeanwhile) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
   EXPECT_EQ(get_alone(1, "fresh"), "theirs");
 }
-// The page in which the key was missing says nothing any more: the key is in a snapshot by now.
+// The dropped page in which the key was missing is no evidence: the key is in a snapshot by now.
 TEST_F(MasstreeColdDropTest, APremiseOfADroppedPageIsNotBelieved) {
   load(kFew, deep_key);
   begin(0);
@@ -180,7 +181,7 @@ TEST_F(MasstreeColdDropTest, ADropIsAConflictForWhoReadThere) {
     expect_conflict(0, ConflictReason::kPageDropped);
   }
 }
-// Goal: the page that a read was made in has moved to others before those were dropped.
+// Goal: a read conflicts if its page has moved to twins and those were dropped.
 TEST_F(MasstreeColdDropTest, ADropOfTheTwinsIsAConflict) {
   load(kFew, deep_key);
   begin(0);
@@ -206,7 +207,7 @@ TEST_F(MasstreeColdDropTest, ALockedOrNewerRecordKeepsItsPages) {
   glean_all();
   EXPECT_EQ(get_alone(1, deep_key(14)), "newer");
 }
-// Goal: what a prefetch found is not used once its page has gone.
+// Goal: the result of a prefetch is not used after its page was dropped.
 TEST_F(MasstreeColdDropTest, APrefetchedPageThatWasDropped) {
   load(kFew, key_of);
   begin(0);
@@ -218,8 +219,8 @@ TEST_F(MasstreeColdDropTest, APrefetchedPageThatWasDropped) {
   ASSERT_EQ(get(0, key_of(15)), payload_of(15));
   expect_conflict(0, ConflictReason::kPageDropped);
 }
-// Goal: a storage with snapshot pages is dropped like others: who is at work in volatile pages of
-// it reads on, nobody makes a page of it volatile any more, and none is left.
+// Goal: a storage with snapshot pages is dropped like others: a transaction in its volatile pages
+// reads on, no page of it is made volatile any more, and none is left.
 TEST_F(MasstreeColdDropTest, AStorageThatIsPartlyColdIsDropped) {
   load(kFew, deep_key);
   glean_all();

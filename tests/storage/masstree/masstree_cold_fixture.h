@@ -1,5 +1,5 @@
 #pragma once
-// A Master-Tree that gleans when a test asks for it, with calls that say what a test means.
+// A Master-Tree that gleans when a test asks for it, with short calls for tests.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using testing::AtSyncPoint;
 class MasstreeColdTest : public ::testing::Test {
  protected:
   static constexpr unsigned kRows = 20'000;  // two levels of interior pages
-  // For all pages of all snapshots of a test: no epoch passes in a scan.
+  // The cache holds all pages of all snapshots of a test, so no epoch passes in a scan.
   static constexpr std::uint64_t kCacheBytes = 16u << 20;
   using Row = std::pair<std::string, std::string>;
 
@@ -38,13 +38,13 @@ class MasstreeColdTest : public ::testing::Test {
     verify_tree(all_.all().pool(), all_.control());
   }
 
-  // Keys of one slice, in the order of their numbers.
+  // Returns keys of one slice, in the order of their numbers.
   static std::string key_of(std::uint64_t i) {
     std::string key(8, '\0');
     put_slice(i * 16, key.data());
     return key;
   }
-  // Keys of which 50 each share a layer.
+  // Returns keys of which 50 each share a layer.
   static std::string deep_key(std::uint64_t i) { return key_of(i / 50) + "-" + key_of(i % 50); }
   static std::string payload_of(std::uint64_t i) {
     return std::string(20 + i % 60, static_cast<char>('a' + i % 26));
@@ -93,7 +93,7 @@ class MasstreeColdTest : public ::testing::Test {
       rows.emplace_back(cursor.key(), cursor.payload());
     }
   }
-  // Transactions of their own.
+  // The calls with _alone run in a transaction of their own.
   void put_alone(std::uint32_t session, std::string_view key, std::string_view payload) {
     begin(session);
     const Status put_status = put(session, key, payload);
@@ -124,7 +124,7 @@ class MasstreeColdTest : public ::testing::Test {
   template <typename KeyOf>
   void check(std::uint32_t session, unsigned rows, KeyOf&& key) {
     for (unsigned i = 0; i < rows;) {
-      all_.all().pass_epochs();  // so that the cache can use its frames again
+      all_.all().pass_epochs();  // so that the cache can reuse its frames
       begin(session);
       for (const unsigned end = std::min(rows, i + 1000); i < end; ++i) {
         ASSERT_EQ(get(session, key(i)), payload_of(i)) << i;
@@ -133,13 +133,13 @@ class MasstreeColdTest : public ::testing::Test {
     }
   }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
-  // After which nothing is volatile.
+  // Gleans, and checks that no page stays volatile.
   void glean_all() {
     EXPECT_EQ(all_.glean().pages_kept, 0u);
     EXPECT_EQ(volatile_pages(), 0u);
   }
 
-  // The same while copies are made that nobody can reach yet.
+  // Gleans while copies exist that no session can reach yet.
   void glean_all_but_copies() { EXPECT_EQ(all_.glean().pages_kept, 0u); }
 
   Gleaned all_;

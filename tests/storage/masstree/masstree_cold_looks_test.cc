@@ -1,4 +1,4 @@
-// Pointers of a Master-Tree that lead to snapshot pages, and change while they are looked at.
+// Pointers of a Master-Tree that lead to snapshot pages, and change while they are read.
 // ctest-labels: concurrency
 
 #include "foedus-core/storage/masstree/install/install.h"
@@ -14,7 +14,8 @@ class MasstreeColdLooksTest : public MasstreeColdTest {
   explicit MasstreeColdLooksTest(Gleaned::Install install = SimpleInstall::install)
       : MasstreeColdTest(std::move(install)) {}
 
-  // The pointer to the border page of a key. REQUIRES: the root is volatile, one level above.
+  // Returns the pointer to the border page of a key. REQUIRES: the root is volatile, one level
+  // above.
   page::DualPagePointer& pointer_to(const std::string& key) {
     InteriorPage* const root = volatile_root();
     const unsigned keys = root->header.load_version().keys();
@@ -26,7 +27,7 @@ class MasstreeColdLooksTest : public MasstreeColdTest {
     EXPECT_EQ(root->header.level, 1u);
     return InteriorPage::of(root);
   }
-  // Of the snapshot with that root.
+  // Returns the border page of a key in the snapshot with that root.
   page::SnapshotPageId cold_page_of(page::SnapshotPageId root, const std::string& key) {
     auto* const page = const_cast<InteriorPage*>(all_.pages().as<InteriorPage>(root));
     EXPECT_EQ(page->header.level, 1u);
@@ -35,8 +36,8 @@ class MasstreeColdLooksTest : public MasstreeColdTest {
   }
 };
 
-// Goal: a page that others make volatile between two looks at its pointer is read where it is now,
-// and nobody conflicts. Method: the pointer of the root, of a child, and of a layer.
+// Goal: a page that another session makes volatile between two loads of its pointer is read where
+// it is now, without a conflict. Method: the pointers of the root, of a child, and of a layer.
 TEST_F(MasstreeColdLooksTest, APointerThatChangesBehindTheFirstLookIsNotBelieved) {
   const auto changes = [&](const std::string& key) {
     begin(0);
@@ -59,9 +60,8 @@ TEST_F(MasstreeColdLooksTest, APointerThatChangesBehindTheFirstLookIsNotBelieved
   changes(deep_key(60));
 }
 
-// Goal: a page of a snapshot that its pointer is not for is not taken for it, though it has the
-// slice: rows would be missed. Method: the pointer to a page leads to what an earlier snapshot had
-// there.
+// Goal: a snapshot page with other fences than its pointer's is refused even if it has the slice,
+// because rows could be missed. Method: the pointer leads to the page of an earlier snapshot.
 TEST_F(MasstreeColdLooksTest, APageWithOtherFencesIsNotTakenForTheOneOfItsPointer) {
   load(kFew, key_of);
   glean_all();
@@ -88,21 +88,21 @@ TEST_F(MasstreeColdLooksTest, APageWithOtherFencesIsNotTakenForTheOneOfItsPointe
   expect_commit(0);
 }
 
-// Installations that exchange runs of pages.
+// Tests with installations that exchange runs of pages.
 class MasstreeShiftedLooksTest : public MasstreeColdLooksTest {
  protected:
   MasstreeShiftedLooksTest() : MasstreeColdLooksTest(install) {}
 };
 
-// Goal: who sees the halves of two pointers, for children are being shifted, does not fail because
-// the page of one of them cannot be read. Method: a page that is volatile keeps the name of one
-// whose file has gone (M38); beside the null of its cold neighbour that stands in the neighbour's
-// place, as in the midst of a store, until the page was asked for.
+// Goal: a reader that loads the halves of two pointers, because children are being shifted, does
+// not fail if the page of that id cannot be read. Method: the pointer to a volatile page has the id
+// of a page whose file was removed (M38). It is put beside the null half of its cold neighbour, as
+// within a store, until the page has been requested.
 TEST_F(MasstreeShiftedLooksTest, APageThatNoPointerLeadsToNeedNotBeReadable) {
   const std::string hot = key_of(1'000);
   load(kFew, key_of);
   glean_all();
-  // As long as it was, so that pages of the snapshot end where they did.
+  // The payload keeps its length, so that pages of the snapshot end at the same rows.
   put_alone(1, hot, std::string(payload_of(1'000).size(), '1'));
   all_.compose_anew();
   put_alone(1, hot, "hot");

@@ -8,17 +8,17 @@
 namespace foedus::storage::masstree {
 namespace {
 
-// Goal: every transaction that commits has seen what was true when it did, and its own writes over
-// it; in the end the storage equals a map. Method: sessions take turns in one thread, so that
-// transactions and scans last over several gleans; snapshots are composed, and installed then or
-// later. Keys share slices, end in zeroes, and are prefixes of one another.
+// Goal: the reads of every transaction, with its own writes over them, hold at its commit; in the
+// end the storage equals a map. Method: sessions take turns in one thread, so that transactions and
+// scans last over several gleans; snapshots are installed when they are composed or later. Keys
+// share slices, end in zeroes, and are prefixes of one another.
 class MasstreeColdModelTest : public MasstreeTurns {
  protected:
   explicit MasstreeColdModelTest(Gleaned::Install install = SimpleInstall::install)
       : MasstreeTurns(std::move(install)) {}
 };
 
-// The same with installations that exchange runs of pages.
+// The tests are repeated with installations that exchange runs of pages.
 class MasstreeInstalledModelTest : public MasstreeColdModelTest {
  protected:
   MasstreeInstalledModelTest() : MasstreeColdModelTest(install) {}

@@ -16,7 +16,7 @@ class MasstreeColdScanTest : public MasstreeColdTest {
     for (unsigned i = begin; i < end; ++i) rows.emplace_back(key(i), payload_of(i));
     return rows;
   }
-  // Both ways, and that neither makes anything volatile.
+  // Checks scans in both directions, and that they make no page volatile.
   void expect_rows(std::string_view low, std::string_view high, std::vector<Row> rows) {
     const std::uint64_t pages = volatile_pages();
     all_.all().pass_epochs();
@@ -80,7 +80,7 @@ TEST_F(MasstreeColdScanTest, PayloadsInChainsOfASnapshot) {
   put_alone(1, key_of(20), rows[20].second);
   expect_rows("", "", rows);
 }
-// Goal: a long scan remembers the pointer to what it read once.
+// Goal: a long scan remembers one pointer for all cold pages below it.
 TEST_F(MasstreeColdScanTest, APointerIsRememberedOnceForAllBelow) {
   load(kRows, deep_key);
   glean_all();
@@ -123,7 +123,7 @@ TEST_F(MasstreeColdScanTest, OwnWritesAheadAndBehindInARangeThatIsReadCold) {
     for (unsigned i = 401; i < 500; ++i) next(&cursor, key(i));
     ASSERT_TRUE(cursor.next().is_ok());
     EXPECT_TRUE(cursor.at_end());
-    // In reverse, over what is volatile by now and what is not.
+    // The scan in reverse meets volatile and cold pages.
     cursor.open(ctx(0), all_.control(), key(390), key(1000), true);
     for (unsigned i = 999; i > 700; --i) next(&cursor, key(i));
     ASSERT_TRUE(put(0, key(699) + "ahead", "new", WriteMode::kInsert).is_ok());
@@ -167,7 +167,8 @@ TEST_F(MasstreeColdScanTest, ACursorWhosePageWasDroppedGoesOnInSnapshotPages) {
     expect_conflict(0, ConflictReason::kPageDropped);
   }
 }
-// Every read fails: one that fails ahead of the scan is tried again when the page is wanted.
+// Every read fails in turn: one that fails ahead of the scan is tried again when the page is
+// needed.
 TEST_F(MasstreeColdScanTest, APageThatCannotBeReadIsAnErrorOfTheScan) {
   load(kRows, key_of);
   glean_all();

@@ -59,7 +59,7 @@ TEST_F(MasstreeColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_EQ(get_alone(2, key_of(15'000)), payload_of(15'000));
   EXPECT_EQ(volatile_pages(), 3u);
 }
-// P3: the snapshot's root is the past of whatever root there is.
+// P3: the snapshot's root stays in the pointer when the tree grows.
 TEST_F(MasstreeColdTest, ATreeThatGrowsKeepsTheSnapshotsRoot) {
   load(20, key_of);
   glean_all();
@@ -68,7 +68,8 @@ TEST_F(MasstreeColdTest, ATreeThatGrowsKeepsTheSnapshotsRoot) {
   EXPECT_GT(all_.all().pool().resolve(root.volatile_page)->level, 0u);
   EXPECT_EQ(root.snapshot_page, all_.root());
 }
-// Goal: each operation finds what the snapshot has, and does to it what it does to volatile pages.
+// Goal: each operation finds the rows of the snapshot, and changes them as it changes volatile
+// ones.
 TEST_F(MasstreeColdTest, EveryOperationOnAColdRecord) {
   for (const bool deep : {false, true}) {
     const auto key = [deep](std::uint64_t i) { return deep ? deep_key(i) : key_of(1000 + i); };
@@ -119,7 +120,7 @@ TEST_F(MasstreeColdTest, PayloadsInChainsOfASnapshot) {
   expect_commit(0);
   glean_all();
   EXPECT_EQ(get_alone(1, key_of(1)), large);
-  put_alone(1, key_of(2), "inline now");  // the others are copied, and name their chains
+  put_alone(1, key_of(2), "inline now");  // the others are copied, with the ids of their chains
   EXPECT_EQ(get_alone(1, key_of(1)), large);
   EXPECT_EQ(get_alone(1, key_of(2)), "inline now");
   put_alone(1, "12345678abcdefghi", "the other one goes to a layer");
@@ -174,7 +175,7 @@ TEST_F(MasstreeColdTest, AKeyMissedInASnapshotPageConflictsWithALaterInsert) {
   ASSERT_TRUE(put(0, key_of(13'000), "x").is_ok());
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
-// Both read what the other writes, in snapshot pages: one of them must fail.
+// Two transactions read each other's writes in snapshot pages: one of them must fail.
 TEST_F(MasstreeColdTest, NoWriteSkewOverSnapshotPages) {
   for (const unsigned far : {15u, 13'000u}) {
     load(kRows, key_of);
@@ -226,7 +227,7 @@ TEST_F(MasstreeColdTest, AnOwnInstallIsNoConflict) {
   expect_commit(0);
   EXPECT_EQ(get_alone(1, deep_key(14)), "b");
 }
-// Goal: own inserts that split the pages which the transaction took over are no conflict.
+// Goal: own inserts that split pages which the transaction has made volatile are no conflict.
 TEST_F(MasstreeColdTest, OwnInsertsIntoPagesThatWereReadColdAreNoConflict) {
   load(300, key_of);
   glean_all();
@@ -247,7 +248,7 @@ TEST_F(MasstreeColdTest, OwnInsertsIntoPagesThatWereReadColdAreNoConflict) {
 
 // ---- interleavings
 
-// Goal: pages that are split and children that are shifted take no reader's pointer away.
+// Goal: splits of pages and shifts of children do not invalidate a reader's pointer.
 TEST_F(MasstreeColdTest, SplitsOfTheHolderAreNoConflict) {
   load(kRows, key_of);
   glean_all();
@@ -280,7 +281,7 @@ TEST_F(MasstreeColdTest, AnInstallBehindASplitOfTheHolderIsSeen) {
   ASSERT_TRUE(put(0, key_of(13'000), "x").is_ok());
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
-// The same for the pointers to layers.
+// Splits do not invalidate a reader's pointer to a layer.
 TEST_F(MasstreeColdTest, SplitsOfThePageAboveALayerAreNoConflict) {
   for (const bool installs : {false, true}) {
     load(kRows, deep_key);
@@ -315,12 +316,12 @@ TEST_F(MasstreeColdTest, OneOfTwoInstallsWins) {
     ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
     EXPECT_EQ(other.runs(), 1u);
   }
-  EXPECT_EQ(volatile_pages(), won - 1);  // at which the loser's copy was there
+  EXPECT_EQ(volatile_pages(), won - 1);  // counted while the loser's copy existed
   expect_commit(0);
   EXPECT_EQ(get_alone(2, deep_key(14)), "mine");
   EXPECT_EQ(get_alone(2, deep_key(15)), "theirs");
 }
-// Goal: a copy of a page that is not the newest one any more is installed nowhere.
+// Goal: a copy of a snapshot page that is outdated by now is not installed.
 TEST_F(MasstreeColdTest, AGleanBetweenTheCopyAndItsInstall) {
   load(kRows, deep_key);
   glean_all();
@@ -337,7 +338,7 @@ TEST_F(MasstreeColdTest, AGleanBetweenTheCopyAndItsInstall) {
   expect_commit(0);
   EXPECT_EQ(get_alone(2, deep_key(15)), "newer");
 }
-// null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
+// The volatile pointer becomes non-null and null again between a read and its verify.
 TEST_F(MasstreeColdTest, APointerThatIsNullAgainHasChanged) {
   load(kRows, deep_key);
   glean_all();

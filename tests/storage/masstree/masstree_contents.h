@@ -1,6 +1,6 @@
 #pragma once
-// MasstreeContents: all that a Master-Tree says, read from volatile and snapshot pages alike, while
-// nobody changes it; and what is expected of every page on the way.
+// MasstreeContents: all rows of a Master-Tree, read from volatile and snapshot pages alike, while
+// no session changes it; and checks of every page on the way.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
-// A Master-Tree whose rows are all in snapshot pages and that has a delta which takes puts; and the
-// rows that it must have. Calls go through the operations that a user's transaction makes, so no
-// test brings a row to a place where the engine would not put it.
+// A Master-Tree whose rows are all in snapshot pages and whose delta takes puts, with a model of
+// its rows. Calls go through the operations of a user's transaction, so no test brings a row to a
+// place where the engine would not put it.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
   static constexpr unsigned kRows = 2'000;
   inline static const std::string kChain = std::string(9'000, 'c');
 
-  // Rows `key(0)`.. are in a snapshot, nothing is volatile, and the delta takes puts.
+  // Puts rows `key(0)`.. into a snapshot; then no page is volatile, and the delta takes puts.
   template <typename KeyOf>
   void load_and_open(unsigned rows, KeyOf&& key) {
     load(rows, key);
@@ -40,13 +40,13 @@ class MasstreeDeltaTest : public DeltaTreeTest {
   }
   void load_and_open() { load_and_open(kRows, [](std::uint64_t i) { return key_of(i); }); }
 
-  // A key between the rows `i` and i + 1 of key_of().
+  // Returns a key between the rows `i` and i + 1 of key_of().
   static std::string key_between(std::uint64_t i, unsigned n = 7) {
     std::string key(8, '\0');
     put_slice(i * 16 + n, key.data());
     return key;
   }
-  // No page of a snapshot is cached.
+  // Empties the page cache.
   void forget_pages() {
     for (std::uint32_t i = 1; i < 16; ++i) all_.all().cache()->forget(page::SnapshotNumber{i});
   }
@@ -70,7 +70,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
       return masstree::get_for_update(ctx(session), control(), key, range);
     });
   }
-  // In transactions of their own, and in rows_.
+  // The calls with _row run in transactions of their own, and change rows_, too.
   void put_row(const std::string& key, const std::string& payload, std::uint32_t session = 0) {
     ASSERT_NO_FATAL_FAILURE(put_alone(session, key, payload));
     rows_[key] = payload;
@@ -99,7 +99,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
     ASSERT_FALSE(is_cold_in_main(key));
   }
 
-  // The transaction conflicts at its commit, for whatever reason.
+  // Expects a conflict at the commit, for any reason.
   void expect_any_conflict(std::uint32_t session) {
     const Status status = commit(session);
     EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
@@ -107,7 +107,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
 
   // ---- what there is
 
-  // All rows, by scans in both directions and by reads.
+  // Checks all rows, by scans in both directions and by reads.
   void check_rows() {
     for (const bool reverse : {false, true}) {
       all_.all().pass_epochs();
@@ -129,7 +129,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
     }
     expect_commit(2);
   }
-  // Two snapshots later all is in snapshot pages, and the rows are the same.
+  // Checks that after some snapshots all rows are in snapshot pages, and are the same.
   void expect_all_goes() {
     for (int i = 0; i < 3; ++i) {
       all_.glean();

@@ -17,7 +17,7 @@ namespace foedus::testing {
 namespace masstree = storage::masstree;
 using storage::WriteMode;
 
-// "key-000042": two slices, the number in the second one.
+// Returns "key-000042": two slices, with the number in the second one.
 inline std::string key_of(unsigned number) {
   char text[16];
   std::snprintf(text, sizeof(text), "%08u", number);
@@ -41,7 +41,7 @@ class MasstreeTest : public ::testing::Test {
     EXPECT_EQ(status.conflict_reason(), reason) << status.message();
   }
 
-  // What there is for a key, seen from the root.
+  // Searches a key from the root.
   masstree::Spot find(std::string_view key) {
     return masstree::find_below(rig_.pool(), {&rig_.control()->root, nullptr}, key);
   }
@@ -61,7 +61,7 @@ class MasstreeTest : public ::testing::Test {
     const Status status = masstree::erase(ctx(session), rig_.control(), key);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  // The payload, or the name of the error.
+  // Returns the payload, or the name of the error.
   std::string get(unsigned session, std::string_view key) {
     char bytes[4096];
     occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
@@ -82,7 +82,7 @@ class MasstreeTest : public ::testing::Test {
     }
   }
 
-  // Keys begin, begin + step, ... below end, each in a transaction of `session`.
+  // Puts keys first, first + step, ... below last, each in a transaction of `session`.
   void fill(unsigned session, unsigned first, unsigned last, unsigned step,
             std::string_view payload = "x") {
     for (unsigned i = first; i < last; i += step) {

@@ -1,5 +1,5 @@
 #pragma once
-// A Master-Tree that gleans when a test asks for it, and the rows that it must have.
+// A Master-Tree that gleans when a test asks for it, with a model of its rows.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class MasstreeInstallTest : public ::testing::Test {
     }
   }
 
-  // 8 digits: one slice.
+  // Returns 8 digits: one slice.
   static std::string key_of(std::uint64_t i) {
     char text[24];
     std::snprintf(text, sizeof(text), "%08llu", static_cast<unsigned long long>(i));
@@ -45,7 +45,7 @@ class MasstreeInstallTest : public ::testing::Test {
                WriteMode mode = WriteMode::kPut) {
     return write_whole(all_.session(session).ctx(), all_.control(), mode, key, payload);
   }
-  // In a transaction of its own, and in rows_.
+  // Puts a row, in a transaction of its own, and in rows_.
   void put(const std::string& key, const std::string& payload, std::uint32_t session = 0) {
     begin(session);
     ASSERT_TRUE(write(session, key, payload).is_ok());
@@ -60,7 +60,7 @@ class MasstreeInstallTest : public ::testing::Test {
     ASSERT_TRUE(status.is_ok()) << status.message();
     rows_.erase(key);
   }
-  // Keys [begin, end) in a random order.
+  // Puts keys [first, last) in a random order.
   void load(std::uint64_t first, std::uint64_t last) {
     std::uint64_t count = last - first;
     std::uint64_t step = 7919;
@@ -72,7 +72,7 @@ class MasstreeInstallTest : public ::testing::Test {
   }
 
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
-  // Whether the tree has the rows that it must have.
+  // Checks that the tree has the rows of the model.
   void check() {
     const MasstreeContents contents(&all_);
     ASSERT_EQ(contents.rows.size(), rows_.size());

@@ -1,4 +1,4 @@
-// Master-Trees of which parts are cold, while other sessions take turns in the middle of calls.
+// Master-Trees of which parts are cold, while other sessions take turns within calls.
 
 #include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"
@@ -7,9 +7,9 @@
 namespace foedus::storage::masstree {
 namespace {
 
-// Goal: as masstree_cold_model_test, for what two sessions and the gleaner do to one another
-// between two steps of a call. Method: the same, and at sync points at which no lock is held others
-// write, commit, scan and glean, two deep. One thread, so that a seed is a run.
+// Goal: the properties of masstree_cold_model_test hold if sessions and the gleaner interleave
+// between two steps of a call. Method: at sync points without a lock other sessions write, commit,
+// scan and glean, nested twice. There is one thread, so that a seed is a run.
 class MasstreeNestedModelTest : public MasstreeTurns {
  protected:
   explicit MasstreeNestedModelTest(Gleaned::Install install = SimpleInstall::install)
@@ -19,7 +19,7 @@ class MasstreeNestedModelTest : public MasstreeTurns {
   }
 };
 
-// The same with installations that exchange runs of pages.
+// The tests are repeated with installations that exchange runs of pages.
 class MasstreeNestedInstallTest : public MasstreeNestedModelTest {
  protected:
   MasstreeNestedInstallTest() : MasstreeNestedModelTest(install) {}

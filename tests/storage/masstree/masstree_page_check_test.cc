@@ -1,5 +1,5 @@
-// What is said of snapshot pages of Master-Trees: each rule, by a page that breaks it alone; and
-// which page a pointer is for.
+// Checks of snapshot pages of Master-Trees: for each rule a page that breaks it alone; and the page
+// that a pointer is for.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ void both_say(const char* rule, Change&& change) {
   border_says(rule, [&](BorderPage& page) { change(page); });
   interior_says(rule, [&](InteriorPage& page) { change(page); });
 }
-// The first record for which that can be done: change(page, index) returns whether it could.
+// Changes the first record that can be changed: change(page, index) returns whether it could.
 template <typename Change>
 void record_says(const char* rule, Change&& change) {
   border_says(rule, [&](BorderPage& page) {
@@ -45,7 +45,7 @@ void record_says(const char* rule, Change&& change) {
     return false;
   });
 }
-// The same among next layers.
+// Changes the first next layer that can be changed.
 template <typename Change>
 void layer_says(const char* rule, Change&& change) {
   record_says(rule, [&](BorderPage& page, unsigned i) {
@@ -101,8 +101,8 @@ TEST(MasstreePageCheck, records_lie_one_behind_the_other) {
               [](BorderPage& page) { page.heap_begin -= 16; });
 }
 
-// Goal: the last record begins behind the directory. Method: records so long that it begins where
-// places of keys are that the page does not have.
+// Goal: the last record must begin after the directory. Method: records are so long that the last
+// one begins in the unused part of the directory.
 TEST(MasstreePageCheck, records_do_not_reach_into_the_directory) {
   border_says(kPlace, [](BorderPage& page) {
     constexpr unsigned kKeys = 49;  // one in the last group
@@ -147,7 +147,7 @@ TEST(MasstreePageCheck, keys_are_in_order_and_in_the_range_of_the_page) {
       return page.contains(slice);
     });
   };
-  // A longer key behind a shorter one, whose slice is before that.
+  // The later key is longer, but its slice is lower.
   record_says("keys that are not in order", [](BorderPage& page, unsigned i) {
     if (i == 0 || page.slot(i).key_class() < 8 || page.slot(i - 1).key_class() >= 8) return false;
     const std::uint64_t slice = page.slice(i - 1) - 1;
@@ -200,7 +200,8 @@ TEST(MasstreePageCheck, a_payload_is_of_its_room) {
     set_slot(&page, i, slot.with_payload(slot.capacity() - 16));
     return true;
   });
-  // In its room, and long enough for a chain: over the records behind it.
+  // The length fits into the capacity, is long enough for a chain, and overlaps the records after
+  // it.
   record_says(kRoom, [](BorderPage& page, unsigned i) {
     const Slot slot = page.slot(i);
     constexpr std::uint32_t kLong = capacity_for(page::kInlinePayloadBytesMax + 1);
@@ -239,7 +240,7 @@ TEST(MasstreePageCheck, a_next_layer_is_one) {
     return true;
   });
   layer_says(kNextLayer, [](BorderPage& page, unsigned i) {
-    page.header.layer = kLayersMax - 1;  // behind which there is none
+    page.header.layer = kLayersMax - 1;  // the last possible layer
     for (unsigned before = 0; before < i; ++before) {
       if (page.slot(before).key_bytes() > 8 && !page.slot(before).is_layer()) return false;
     }

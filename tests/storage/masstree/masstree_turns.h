@@ -1,5 +1,5 @@
 #pragma once
-// Sessions that take turns at a Master-Tree of which parts are cold, with scans that last.
+// Sessions that take turns at a Master-Tree of which parts are cold, with long scans.
 
 #include <cstdint>
 #include <cstring>
@@ -65,7 +65,7 @@ class MasstreeTurns : public Turns<MasstreeColdTest, WriteMode> {
     for (unsigned i = 0; i < dense; ++i) keys_.insert(i % 2 == 0 ? key_of(i) : deep_key(i));
     all_keys_.assign(keys_.begin(), keys_.end());
   }
-  // All keys that a slice can have, of a few slices.
+  // Makes all keys that a slice can have, for a few slices.
   void make_crowds() {
     crowds_ = true;
     for (const char* stem : {"", "a", "ab", "12345678"}) {
@@ -77,7 +77,7 @@ class MasstreeTurns : public Turns<MasstreeColdTest, WriteMode> {
     all_keys_.assign(keys_.begin(), keys_.end());
   }
 
-  // A few steps of a scan, with other operations between them.
+  // Does a few steps of a scan; other operations come between them.
   void scan_some(std::uint32_t who) override {
     Scan& scan = scans_[who];
     if (!scan.is_open) begin_scan(who);
@@ -113,7 +113,7 @@ class MasstreeTurns : public Turns<MasstreeColdTest, WriteMode> {
     }
     expect_commit(3);
   }
-  // dense: rows that are there at the start.
+  // `dense` is the number of rows at the start.
   void run(std::uint64_t seed, unsigned steps, unsigned dense) {
     random_ = base::Random(seed);
     make_keys(dense);
@@ -156,8 +156,8 @@ class MasstreeTurns : public Turns<MasstreeColdTest, WriteMode> {
     scan.position = scan.reverse ? high : low;
     scan.end = scan.reverse ? low : high;
   }
-  // No key from position on to `to` is there. Forward: [position, to); in reverse: (to, position),
-  // and at the end [to, position).
+  // Notes that no key between position and `to` is present. Forward: [position, to); in reverse:
+  // (to, position), and at the end [to, position).
   void pass(std::uint32_t who, const std::string& to, bool at_end) {
     Scan& scan = scans_[who];
     auto begin = keys_.lower_bound(scan.reverse ? to : scan.position);

@@ -1,5 +1,5 @@
 // ctest-labels: memory
-// Memory that is spent in the midst of a change: the page stays as it was.
+// Memory runs out within a change: the page stays unchanged.
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
@@ -8,10 +8,9 @@ namespace {
 
 using MasstreeMemory = MasstreeTest;
 
-// Goal: an insert that cannot remember what it does to its own transaction's scan leaves nothing
-// behind in the page: others insert there and find their rows. Method: the scanned page, which is
-// full, moves to twins, of which both are remembered before the insert: the second one takes
-// memory.
+// Goal: an insert that cannot update its own transaction's scan leaves the page unchanged: other
+// sessions insert there and find their rows. Method: the scanned page, which is full, moves to
+// twins, and both are remembered before the insert; the second one needs memory.
 TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_it_was) {
   fill(0, 0, 640, 10);
   begin(2);
@@ -37,8 +36,8 @@ TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_
   EXPECT_EQ(verify().records, 68u);
 }
 
-// Goal: the pages of a large payload are given back if its write is refused, and there is no memory
-// to say why. Method: its log record does not fit into what the transaction has left of the ring.
+// Goal: the pages of a large payload are freed if its write is refused and there is no memory for
+// the error. Method: its log record does not fit into the transaction's part of the ring.
 TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
   Rig rig(StorageKind::kMasstree, 1, 64u << 20, 64u << 10);
   occ::TxnContext& ctx = rig.session(0).begin();
@@ -63,10 +62,9 @@ TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
   EXPECT_TRUE(rig.session(0).commit().is_ok());
 }
 
-// Goal: an erasure that joins pages with rows of its transaction asks for the memory that the moves
-// take before it locks or makes anything. Method: six such rows, and so many elsewhere that the
-// index of what the transaction writes has room for some of the six where they come to, not for
-// all.
+// Goal: an erasure that joins pages with rows of its transaction allocates the memory for the moves
+// before it takes a lock or a page. Method: six such rows, and enough rows elsewhere that the index
+// of the write set has space for the new places of some of the six, not of all.
 TEST_F(MasstreeMemory, an_erasure_that_has_no_memory_for_moves_leaves_the_pages) {
   constexpr unsigned kKeys = 2 * 27;  // of two full pages
   constexpr unsigned kOthers = 247;

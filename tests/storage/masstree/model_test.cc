@@ -1,4 +1,4 @@
-// The Master-Tree against std::map, one transaction at a time: what it stores is what was put, in
+// The Master-Tree against std::map, one transaction at a time: it has the rows that were put, in
 // order, whatever the keys and payloads.
 #include <map>
 #include <optional>
@@ -25,7 +25,7 @@ std::uint64_t seed() {
   return value;
 }
 
-// Keys that share slices, end in zeroes, and are prefixes of one another.
+// Returns keys that share slices, end in zeroes, and are prefixes of one another.
 std::string crowded_key(base::Random* random) {
   static const std::string stems[] = {"", "12345678", "12345678abcdefgh",
                                       "12345678abcdefghABCDEFGH", std::string(8, '\0'),
@@ -72,7 +72,7 @@ class MasstreeModel : public ::testing::Test {
     return whole;
   }
 
-  // One random write to tree and model.
+  // Makes one random write to tree and model.
   void write_once(base::Random* random, const std::string& key) {
     occ::TxnContext& ctx = session_.ctx();
     const auto at = model_.find(key);
@@ -115,7 +115,7 @@ class MasstreeModel : public ::testing::Test {
     }
   }
 
-  // A scan of tree and model; both bounds may be empty.
+  // Scans tree and model; both bounds may be empty.
   void scan_once(const std::string& low, const std::string& high, bool reverse) {
     std::vector<std::pair<std::string, std::string>> expected;
     auto begin = model_.lower_bound(low);
@@ -137,7 +137,7 @@ class MasstreeModel : public ::testing::Test {
   }
 };
 
-// Goal: every operation gives what std::map says, within and across transactions, committed and
+// Goal: every operation has the result of std::map, within and across transactions, committed and
 // rolled back. Method: random operations on keys that collide in every way.
 TEST_F(MasstreeModel, answers_as_a_map_does) {
   base::Random random(seed());
@@ -204,7 +204,7 @@ TEST_F(MasstreeModel, finds_integer_keys_inserted_in_any_order) {
     const masstree::Statistics tree = masstree::verify_tree(rig.pool(), rig.control());
     EXPECT_GE(tree.records, order == 2 ? 1u : kKeys);
     if (order < 2) {
-      // Keys in order fill pages to the brim.
+      // Keys in order fill pages completely.
       EXPECT_LT(tree.border_pages, kKeys / 64 + kKeys / 640) << order;
     }
     RigSession& session = rig.session(0);
@@ -224,7 +224,7 @@ TEST_F(MasstreeModel, finds_integer_keys_inserted_in_any_order) {
   }
 }
 
-// Goal: dropping a storage gives back every page, those of layers and chains included.
+// Goal: dropping a storage frees every page, those of layers and chains included.
 TEST_F(MasstreeModel, a_dropped_storage_gives_back_all_pages) {
   base::Random random(seed() + 2);
   session_.begin();

@@ -37,7 +37,8 @@ TEST_F(MasstreeOwn, a_cursor_sees_own_writes_ahead_and_not_behind) {
   }
 }
 
-// Goal: a scan whose transaction inserts ahead of it all the time, through splits and new layers.
+// Goal: a scan sees the rows that its transaction inserts ahead of it, through splits and new
+// layers.
 TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_causes) {
   fill(0, 0, 1000, 20);
   for (const bool reverse : {false, true}) {
@@ -72,7 +73,7 @@ TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_caus
   verify();
 }
 
-// A write to a part is laid over the record, which moves after it was found.
+// A read of a record with an own write to a part, which moves after it was found.
 class MasstreeOwnPart : public MasstreeTest {
  protected:
   MasstreeOwnPart() {
@@ -87,7 +88,7 @@ class MasstreeOwnPart : public MasstreeTest {
     const Status status = storage::write_at(ctx(0), rig_.control(), key, 2, "own");
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  // Another session moves all records to other pages, and that of kLayered to a next layer.
+  // Lets another session move all records to other pages, and that of kLayered to a next layer.
   void move_records() {
     begin(1);
     put(1, key_of(6), std::string(900, 'o'));
@@ -194,7 +195,8 @@ TEST_F(MasstreeOwn, writes_are_seen_after_others_moved_their_records) {
   verify();
 }
 
-// More than there are in any page: each split takes along what the transaction has not committed.
+// The transaction writes more rows than a page holds: each split takes its uncommitted writes
+// along.
 TEST_F(MasstreeOwn, very_many_writes_are_seen_after_their_pages_were_split) {
   constexpr unsigned kKeys = 2000;
   begin(0);
@@ -266,13 +268,13 @@ TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
   EXPECT_GT(tid_now().version(), erased.version());
 }
 
-// Session 3 has written before others move its record, and reads that in the midst of it. Session 1
-// begins then, some epochs after they have marked their records or read the clock for the birth of
-// the page where these will be, and writes to one.
+// Session 3 has written to a record, and reads it while another session moves it. Session 1 begins
+// then, some epochs after the records were marked or the clock was read for the birth of their new
+// page, and writes to one of them.
 class MasstreeOwnWindow : public MasstreeTest {
  protected:
   void write_before(std::string_view key) {
-    for (int i = 0; i < 3; ++i) rig_.tick();  // a page that was never born is older than it
+    for (int i = 0; i < 3; ++i) rig_.tick();  // pages without a birth are older
     begin(3);
     put(3, key, "older");
   }
@@ -282,7 +284,7 @@ class MasstreeOwnWindow : public MasstreeTest {
     begin(1);
     status_ = write(1, WriteMode::kPut, key, "own");
   }
-  // It has not written, or sees what it wrote.
+  // Checks that session 1 could not write, or sees its own write.
   void check(std::string_view key, std::string_view before) {
     if (status_.is_ok()) {
       EXPECT_EQ(get(1, key), "own");
@@ -325,7 +327,8 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_record_that_becomes_a_layer_is_seen) {
   check("samesliceM", "before");
 }
 
-// Method: when one of the two pages says moved, and the other one, of the record, does not.
+// Method: session 1 writes when one of the two pages is marked moved, and the record's page is not
+// yet.
 TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
   const std::string payload(100, 'x');
   fill(0, 0, 54 * 10, 10, payload);
@@ -346,9 +349,8 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
   check(key_of(35 * 10), payload);
 }
 
-// Goal: a transaction sees its own put, though it began when the records of the page that it finds
-// were marked. Method: its turn comes between the marks and the change by which others find where
-// its row is now.
+// Goal: a transaction sees its own put even if it began when the records of the page were already
+// marked. Method: it acts after the marks, before the change that leads to the row's new place.
 class MasstreeBirth : public MasstreeOwn {
  protected:
   void expect_seen(const char* place, const std::string& row, const std::string& mover) {

@@ -1,5 +1,5 @@
-// Page-versions: what others add to what a transaction looked at is found out, and what the
-// transaction itself or the tree does is not held against it.
+// Page-versions: a transaction notices keys that others add to pages which it has searched, but its
+// own changes and those of the tree are no conflict.
 #include <optional>
 
 #include "tests/storage/masstree/masstree_fixture.h"
@@ -33,7 +33,7 @@ TEST_F(MasstreePhantom, an_insert_into_a_twin_after_a_move_conflicts) {
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
-// The same with a page that has surely moved before it gains a key: only its twins tell.
+// The page has moved before it gains a key, so only its twins tell.
 TEST_F(MasstreePhantom, an_insert_into_what_took_a_moved_pages_place_conflicts) {
   fill(0, 0, 300, 10);
   begin(0);
@@ -104,7 +104,7 @@ TEST_F(MasstreePhantom, a_layer_under_a_read_record_does_not_conflict) {
   EXPECT_EQ(verify().layers, 1u);
 }
 
-// A record that is deleted becomes a layer, and stays behind when the layer's root is replaced.
+// A deleted record becomes a layer, and is purged when the layer's root is replaced.
 class MasstreePhantomInLayer : public MasstreeTest {
  protected:
   MasstreePhantomInLayer() {
@@ -134,14 +134,15 @@ TEST_F(MasstreePhantomInLayer, another_key_in_a_replaced_layer_root_conflicts) {
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
-// What it was meanwhile is not known (C6).
+// The state of the key in between is not known (C6).
 TEST_F(MasstreePhantomInLayer, a_deleted_record_that_a_replaced_layer_root_left_behind_conflicts) {
   EXPECT_EQ(get(0, "samesliceA"), "not_found");
   replace_root();
   expect_conflict(0, ConflictReason::kRecordChanged);
 }
 
-// Goal: own inserts, with the splits and layers that they cause, move the own page-versions.
+// Goal: own inserts, with the splits and layers that they cause, update the transaction's
+// page-versions.
 TEST_F(MasstreePhantom, own_inserts_do_not_conflict_with_own_scans) {
   fill(0, 0, 640, 10);
   begin(0);
@@ -159,8 +160,8 @@ TEST_F(MasstreePhantom, own_inserts_do_not_conflict_with_own_scans) {
 }
 
 // Goal: Q1, where the mark of a page is its count of layers. Method: a transaction begins when the
-// slot says that it is a layer, and the count does not yet; it misses another key in the page, and
-// inserts into the layer before the session that has made it does.
+// slot is marked as a layer and not counted yet; it misses another key in the page, and inserts
+// into the layer before the session that has made it does.
 TEST_F(MasstreePhantom, an_own_insert_into_a_layer_that_was_about_to_be_counted_does_not_conflict) {
   begin(0);
   put(0, "samesliceM", "before");
@@ -197,7 +198,7 @@ TEST_F(MasstreePhantom, own_inserts_into_a_page_that_others_moved_do_not_conflic
     put(1, key_of(20), std::string(300 + 300 * round, 'b'));
     expect_commit(1);
     if (round == 0) {
-      rig_.session(0).rollback();  // it has read what changed
+      rig_.session(0).rollback();  // it has read a changed row
       begin(0);
       EXPECT_EQ(get(0, key_of(1)), "not_found");
       begin(1);

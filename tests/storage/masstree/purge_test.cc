@@ -1,5 +1,5 @@
-// Erased records stay behind when their pages move (M11): what the new pages still say of them, and
-// which ones have to go along.
+// Erased records are purged when their pages move (M11): the note of them in the new pages, and the
+// records that have to move along.
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {
@@ -10,7 +10,7 @@ const std::string kPayload(100, 'x');
 
 class MasstreePurge : public MasstreeTest {
  protected:
-  // Erases a row under a TID that no other row has come near to, and returns that.
+  // Erases a row under a TID far above all others, and returns that.
   page::Tid erase_late(unsigned session, const std::string& key) {
     for (int i = 0; i < 300; ++i) {  // ordinals grow within the epoch
       begin(session);
@@ -22,7 +22,8 @@ class MasstreePurge : public MasstreeTest {
     expect_commit(session);
     return find(key).record()->load_tid();
   }
-  // Inserts it again, by a session that has done nothing before. Replay sorts by version.
+  // Inserts the key again, by a session without earlier commits, and checks the TID: replay sorts
+  // by version.
   void expect_back_above(unsigned session, const std::string& key, page::Tid erased) {
     ASSERT_TRUE(erased.is_deleted());
     ASSERT_FALSE(find(key).found());
@@ -33,8 +34,8 @@ class MasstreePurge : public MasstreeTest {
   }
 };
 
-// Goal: P7 over several moves: the page that purged a record hands on what it noted. Method: pages
-// split once, with the erased record, and then again, with nothing to purge.
+// Goal: P7 over several moves: a page that purged a record passes its note on. Method: pages split
+// once, with the erased record, and then again, with no record to purge.
 TEST_F(MasstreePurge, a_key_that_was_purged_two_moves_ago_comes_back_above_its_erasure) {
   fill(0, 0, 640, kStep);
   const std::string key = key_of(100);
@@ -49,10 +50,11 @@ TEST_F(MasstreePurge, a_key_that_was_purged_two_moves_ago_comes_back_above_its_e
   verify();
 }
 
-// Whose erased record has the highest TID of two pages that are joined: the right one's?
+// The parameter says whether, of two joined pages, the right one has the erased record with the
+// highest TID.
 class MasstreePurgeOfTwo : public MasstreePurge, public ::testing::WithParamInterface<bool> {};
 
-// Goal: a page that takes over two notes the higher one of what they purged, whichever that is.
+// Goal: a page that replaces two notes the highest purged TID of both.
 TEST_P(MasstreePurgeOfTwo, a_key_that_a_join_purged_comes_back_above_its_erasure) {
   constexpr unsigned kKeysPerPage = 27;
   fill(0, 0, 2 * kKeysPerPage * kStep, kStep, kPayload);
@@ -75,9 +77,9 @@ TEST_P(MasstreePurgeOfTwo, a_key_that_a_join_purged_comes_back_above_its_erasure
 
 INSTANTIATE_TEST_SUITE_P(RightOne, MasstreePurgeOfTwo, ::testing::Bool());
 
-// Goal: who looked for an erased row to change it has its lock, and keeps it when own inserts move
-// the page: else another could insert the row meanwhile. Method: the row's erased record, purged
-// otherwise, goes along; its lock is that of the transaction, and the row is its to insert.
+// Goal: a transaction that has locked an erased row keeps the lock when own inserts move the page;
+// otherwise another session could insert the row. Method: the erased record, which would be purged
+// without the lock, moves along with its lock, and the transaction inserts the row.
 TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
   fill(0, 0, 640, kStep);
   begin(0);
@@ -104,7 +106,8 @@ TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
   verify();
 }
 
-// An erased row that comes back larger grows with its page, and is not inserted once more.
+// The record of an erased row that is put again with a larger payload moves along and grows, and is
+// not inserted again.
 TEST_F(MasstreePurge, an_erased_record_that_is_to_grow_goes_along) {
   fill(0, 0, 100, kStep);
   const std::string key = key_of(50);

@@ -1,4 +1,4 @@
-// Which neighbours are exchanged for which pages of a snapshot, by a model of ranges alone.
+// The neighbours that are exchanged for pages of a snapshot, by a model of ranges alone.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ class RunsTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kSlices = 10'000;
 
-  // Fences of so many pages: 0, and random ones.
+  // Returns the fences of `pages` pages: 0, and random ones.
   std::set<std::uint64_t> fences(unsigned pages) {
     std::set<std::uint64_t> lows{0};
     while (lows.size() < pages) lows.insert(1 + random_.below(kSlices - 1));
@@ -36,14 +36,14 @@ class RunsTest : public ::testing::Test {
       if (!children_.empty()) children_.back().last = low - 1;
       children_.push_back(volatile_child(low, kSlices - 1));
       children_.back().contents.is_quiet = random_.below(100) >= hot_percent;
-      if (random_.below(20) == 0) children_.back().is_divisible = false;  // it has twins
+      if (random_.below(20) == 0) children_.back().is_divisible = false;  // the page has twins
     }
   }
   Child volatile_child(std::uint64_t low, std::uint64_t last) {
     return {{page::VolatilePageId(++ids_), {}}, low, last, {1, 20, true}, true};
   }
 
-  // What both kinds of runs promise.
+  // Checks the promises of both kinds of runs.
   void check(const masstree::Run& run, std::size_t at) {
     const Exchange& exchange = run.exchange;
     ASSERT_GE(run.first, at);
@@ -87,7 +87,7 @@ class RunsTest : public ::testing::Test {
     children_.insert(children_.erase(first, behind), made.begin(), made.end());
     return next;
   }
-  // As an installation does. Some exchanges fail.
+  // Exchanges as an installation does; some exchanges fail.
   void exchange_all(unsigned failing_percent) {
     for (unsigned rounds = 0;; ++rounds) {
       ASSERT_LT(rounds, 1'000u);
@@ -138,13 +138,13 @@ TEST_F(RunsTest, HotPagesKeepFewOthers) {
     make_children(150, 5);
     for (Child& child : children_) child.is_divisible = true;
     exchange_all(0);
-    // Between two hot pages at most a rest on either side; or one across a fence, too, if no page
-    // of the snapshot lies between them.
+    // Between two hot pages there is at most a rest on either side, and one more across a fence if
+    // no page of the snapshot lies between them.
     EXPECT_LE(volatile_pages(true), 3 * (volatile_pages(false) + 1));
   }
 }
 
-// Also what is cold by the snapshot before, and where locks were not free.
+// The runs include cold pages of the snapshot before, and pages whose locks were not free.
 TEST_F(RunsTest, RunsAreOfTheSameSlicesOnBothSides) {
   for (unsigned round = 0; round < 300; ++round) {
     make_row(20 + static_cast<unsigned>(random_.below(100)));

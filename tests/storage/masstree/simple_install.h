@@ -1,7 +1,7 @@
 #pragma once
-// SimpleInstall: installs a snapshot of a Master-Tree for tests of what comes afterwards. A pointer
-// gets the snapshot page of its range if there is one of the same level, or any for a root; a
-// subtree whose records are all in the snapshot is dropped (O11). Sessions may be at work.
+// SimpleInstall: installs a snapshot of a Master-Tree for tests of later calls. A pointer gets the
+// snapshot page of its range if there is one of the same level, or any for a root. A subtree whose
+// records are all in the snapshot is dropped (O11). Sessions may be at work.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,4 @@
-// Reads of Master-Trees as they are in a snapshot: equality with a model of that moment, however
-// the tree goes on.
+// Reads of Master-Trees in a snapshot equal a model of that moment, however the tree changes.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +34,7 @@ Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
   return gleaner::join_masstree(composition, subtrees);
 }
 
-// Nothing is installed here: what is volatile stays, and must not be seen.
+// Snapshots are not installed here: volatile pages stay, and must not be read.
 Result<InstallCounts> never(const Installation&, page::SnapshotPageId) {
   return Status::error(ErrorCode::kNotSupported, "not asked for here");
 }
@@ -53,7 +52,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kReader = 3;
 
-  // Writes to tree and model.
+  // Puts a row into tree and model.
   void put(const std::string& key, const std::string& payload) {
     all_.session(0).begin();
     ASSERT_TRUE(
@@ -68,7 +67,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
     ASSERT_TRUE(masstree::erase(all_.session(0).ctx(), all_.control(), key).is_ok());
     ASSERT_TRUE(all_.session(0).commit().is_ok());
   }
-  // The next snapshot, and what must be in it.
+  // Makes the next snapshot, and notes the rows that must be in it.
   void glean() {
     all_.compose();
     snapshots_.emplace_back(all_.root(), model_);
@@ -89,7 +88,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
       rows.emplace_back(cursor_.key(), cursor_.payload());
     }
   }
-  // Every snapshot so far, by scans of ranges and point reads.
+  // Checks every snapshot so far, by scans of ranges and point reads.
   void expect_all(const std::vector<std::string>& probes) {
     all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
     for (const auto& [root, model] : snapshots_) {
@@ -206,7 +205,8 @@ TEST_F(MasstreeSnapshotReadTest, LargePayloadsAreRead) {
   all_.session(kReader).rollback();
 }
 
-// Every read fails: one that fails ahead of the scan is tried again when the page is wanted.
+// Every read fails in turn: one that fails ahead of the scan is tried again when the page is
+// needed.
 TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
   for (int i = 0; i < 2000; ++i) put(std::to_string(i), std::string(50, 'x'));
   glean();
@@ -225,7 +225,7 @@ TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
 }
 
 // Goal: no key, bound or shape of the tree is special. Method: random keys of few bytes, which make
-// layers, random writes and erasures, and a snapshot now and then; ranges between any two keys.
+// layers, random writes and erasures, and a snapshot at times; ranges between any two keys.
 TEST_F(MasstreeSnapshotReadTest, RandomTreesEqualTheirModel) {
   const auto random_key = [this] {
     std::string key(random_.below(28), 'a');

@@ -25,7 +25,7 @@ std::string account_of(std::uint64_t number) {
   return "account-" + key_of(static_cast<unsigned>(number));
 }
 
-// {checksum of the rest, key, filling of a random size}
+// Returns {checksum of the rest, key, filling of a random size}.
 std::string sealed(std::string_view key, std::size_t filling) {
   std::string payload(4, '\0');
   payload.append(key);
@@ -61,7 +61,7 @@ class MasstreeStress : public ::testing::Test {
       } else {
         const bool conflict = status.code() == ErrorCode::kConflict;
         if (!conflict) {
-          // What made it stop may have been an inconsistent view (no opacity).
+          // The error may come from an inconsistent view (no opacity).
           ASSERT_FALSE(txn::verify(&session.ctx()).is_ok()) << status.message();
         }
         session.rollback();
@@ -112,7 +112,7 @@ class MasstreeStress : public ::testing::Test {
     }
   }
 
-  // Toggles a pair of keys: both there or neither.
+  // Toggles a pair of keys, so that both are present or neither.
   Status toggle_pair(RigSession& session, base::Random* random, std::string_view key) {
     const std::string twin = std::string(key) + "twin";
     char byte;
@@ -130,7 +130,7 @@ class MasstreeStress : public ::testing::Test {
                                  sealed(twin, filling / 2));
   }
 
-  // Every key of a range is sealed and has its twin.
+  // Checks that every row of a range is sealed and has its twin.
   Status scan_pairs(RigSession& session, std::string_view low, std::string_view high,
                     bool* sound) {
     masstree::Cursor cursor;
@@ -227,7 +227,8 @@ TEST_F(MasstreeStress, threads_keep_sums_and_pairs) {
   ASSERT_TRUE(loader.commit().is_ok());
 }
 
-// Goal: appenders of one rising sequence and of falling ones, and scans beside them.
+// Goal: no insert is lost. Method: threads insert one rising sequence and falling ones, beside
+// scans.
 TEST_F(MasstreeStress, concurrent_inserts_lose_nothing) {
   std::vector<std::thread> threads;
   const std::uint64_t count = rounds() * 2;

@@ -1,5 +1,5 @@
-// Interior pages that go: what others do to them, to the page above, to their children or to the
-// page that a layer's root pointer lies in, between the look and the locks, and while pages move.
+// Removal of interior pages: other sessions change them, their parent, their children or the page
+// of a layer's root pointer, between the search and the locks, and while pages move.
 #include <tuple>
 
 #include "foedus-core/storage/masstree/change/adopt.h"
@@ -51,7 +51,7 @@ class Planter {
     page->header.store_version(birth);
     return page;
   }
-  // In place of the empty page of a new storage. REQUIRES: the root is above all that was made.
+  // Replaces the empty page of a new storage. REQUIRES: the root is above all pages that were made.
   void plant(InteriorPage* root) {
     discard(pages_, control_, TreePage::of(pool_.resolve(control_->root.load_volatile())));
     TreePage* last = root;
@@ -83,12 +83,12 @@ class MasstreeThin : public testing::MasstreeTest {
   static std::string key_of(unsigned page, unsigned i = 0) { return Planter::key_of(page, i); }
   LayerRoot root() { return {&rig_.control()->root, nullptr}; }
 
-  // With one row in each border page.
+  // Plants the tree, with one row in each border page.
   void plant(InteriorPage* top) {
     tree_.plant(top);
     for (unsigned page = 0; page < tree_.borders(); ++page) put_row(1, key_of(page));
   }
-  // In a transaction of its own.
+  // Puts a row in a transaction of its own.
   void put_row(unsigned session, const std::string& key, const std::string& payload = "x") {
     begin(session);
     put(session, key, payload);
@@ -111,13 +111,13 @@ class MasstreeThin : public testing::MasstreeTest {
     EXPECT_EQ(split_interior(ctx(session), rig_.control(), page, page->low), Change::kDone);
     expect_commit(session);
   }
-  // Session 0 tries to take `page` away; `meanwhile` runs at the place.
+  // Lets session 0 try to remove `page`; `meanwhile` runs at the place.
   void thin_while(InteriorPage* page, const char* place, const std::function<void()>& meanwhile) {
     const AtSyncPoint at(place, meanwhile);
     thin(0, page);
     EXPECT_EQ(at.runs(), 1u);
   }
-  // The tree is whole, has all rows, and takes more everywhere.
+  // Checks that the tree is whole, has all rows, and takes more everywhere.
   void check() {
     verify();
     begin(3);
@@ -134,9 +134,9 @@ class MasstreeThin : public testing::MasstreeTest {
 class MasstreeThinSides : public MasstreeThin,
                           public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
 
-// Goal: a page whose children have become too many behind the look is not joined. Method: before
-// the locks another session adds border pages under the neighbour until that is full; or it splits
-// as well, and the page above, which has not adopted its twins, still leads to it.
+// Goal: a page whose children became too many after the search is not joined. Method: before the
+// locks another session adds border pages under the neighbour until that is full; or until it
+// splits, and the parent, which has not adopted its twins, still leads to it.
 TEST_P(MasstreeThinSides, a_neighbour_that_fills_up_behind_the_look_stays) {
   const auto [fills_left, splits] = GetParam();
   constexpr unsigned kMany = 119;  // the most that may become one page with a single one
@@ -157,8 +157,9 @@ TEST_P(MasstreeThinSides, a_neighbour_that_fills_up_behind_the_look_stays) {
 INSTANTIATE_TEST_SUITE_P(Sides, MasstreeThinSides,
                          ::testing::Combine(::testing::Bool(), ::testing::Bool()));
 
-// Goal: pages that others have joined behind the look are left alone, though they have few children
-// and the page above is open. Method: the same two pages, or the second with the one behind it.
+// Goal: pages that another session has joined after the search are not joined again, although they
+// have few children and their parent has not moved. Method: the same two pages, or the second with
+// the next one.
 TEST_F(MasstreeThin, two_pages_that_another_has_joined_are_not_joined_again) {
   InteriorPage* const left = tree_.above_borders(3);
   plant(tree_.above({left, tree_.above_borders(3), tree_.above_borders(kChildrenMax)}));
@@ -176,8 +177,8 @@ TEST_F(MasstreeThin, a_page_whose_neighbour_another_has_joined_is_not_joined_wit
   check();
 }
 
-// Goal: pages are not joined under a page above that has gone, for what took its place would lead
-// to them for ever. Method: it splits behind the look, or is joined with its own neighbour.
+// Goal: pages are not joined if their parent has moved, because its successor would lead to them
+// for ever. Method: the parent splits after the search, or is joined with its own neighbour.
 TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_has_split) {
   std::vector<TreePage*> pages;
   for (unsigned i = 0; i < kChildrenMax; ++i) pages.push_back(tree_.above_borders(1));
@@ -198,7 +199,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_was_joined) {
   check();
 }
 
-// Goal: a page that another session is changing is not joined, nor one beside it or below it.
+// Goal: a page that another session is changing is not joined, nor its neighbour or a child.
 TEST_F(MasstreeThin, pages_are_not_joined_without_all_locks) {
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const right = tree_.above_borders(3);
@@ -216,12 +217,12 @@ TEST_F(MasstreeThin, pages_are_not_joined_without_all_locks) {
   check();
 }
 
-// Goal: while one of two pages that are joined is open, nobody takes away a child of it by way of
-// the new page: readers who come later find the child's pointer in a page that has not moved, and
-// may use it as long as they like (M8). Method: after the first page has moved, another session
-// empties the last of its children, which would be joined with the first one of the other page. A
-// cursor that began later stands behind that one, whose address it has taken ahead. Epochs pass,
-// and the pages that have gone come back as roots of layers.
+// Goal: until both of two joined pages are marked moved, no session removes a child of the unmarked
+// one by way of the new page: later readers find the child's pointer in the unmarked page, and may
+// use it as long as they like (M8). Method: after the first page has moved, another session empties
+// the last of its children, which would be joined with the first child of the other page. A cursor
+// that began later is just after that child, whose address it has read ahead. Epochs pass, and
+// removed pages are reused as roots of layers.
 TEST_F(MasstreeThin, a_child_of_a_page_that_is_still_open_stays) {
   InteriorPage* const left = tree_.above_borders(2);
   InteriorPage* const right = tree_.above_borders(3);
@@ -258,8 +259,8 @@ TEST_F(MasstreeThin, a_child_of_a_page_that_is_still_open_stays) {
   check();
 }
 
-// Goal: a root whose only child has become two behind the look stays. Method: another session fills
-// the child, and the root adopts what came of it.
+// Goal: a root whose only child has split after the search stays. Method: another session fills the
+// child, and the root adopts its twins.
 TEST_F(MasstreeThin, a_root_that_has_gained_a_child_stays) {
   InteriorPage* const top = tree_.above_borders(1);
   plant(top);
@@ -282,8 +283,8 @@ TEST_F(MasstreeThin, a_root_that_another_has_locked_stays) {
   check();
 }
 
-// Goal: a drop of the storage stops who was about to take interior pages away: no page is given
-// away twice, and the root stays for older transactions. Method: the drop comes behind the look.
+// Goal: a drop of the storage stops the removal of interior pages: no page is freed twice, and the
+// root stays for older transactions. Method: the drop comes after the search.
 TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
   InteriorPage* const top = tree_.above_borders(1);
   plant(top);
@@ -301,7 +302,7 @@ TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
   rig_.session(0).rollback();
 }
 
-// A layer of which erasures leave one page of two, so that its root is to give way to it.
+// A layer of which erasures leave one page of two, so that this page is to replace its root.
 class MasstreeThinLayer : public MasstreeThin {
  protected:
   void shrink_while(const std::function<void()>& meanwhile) {
@@ -322,8 +323,8 @@ class MasstreeThinLayer : public MasstreeThin {
   static std::string key_in_layer(unsigned i) { return key_of(0, 100) + key_of(0, i); }
 };
 
-// Goal: a layer's root does not give way if the page that its pointer lies in has moved: the
-// pointer that counts is in a twin. Method: before the locks another session splits that page.
+// Goal: a layer's root is not replaced if the page of its pointer has moved: the valid pointer is
+// in a twin. Method: before the locks another session splits that page.
 TEST_F(MasstreeThinLayer, a_root_stays_if_the_page_of_its_pointer_has_moved) {
   shrink_while([&] {
     for (unsigned i = 0; i < 6; ++i) put_row(1, key_of(0, i), kPayload);
@@ -341,9 +342,9 @@ TEST_F(MasstreeThinLayer, a_root_stays_if_the_page_of_its_pointer_is_locked) {
   check();
 }
 
-// Goal: a root whose only child is a snapshot page stays. Method: behind the look at a root above
-// another one, which gives way to that one, an install exchanges the border pages of the latter for
-// the only page of the snapshot, and then has dropped enough.
+// Goal: a root whose only child is a snapshot page stays. Method: a root is to be replaced by its
+// only child, another interior page. After the search an install exchanges the border pages of that
+// child for the only page of the snapshot, and then has dropped enough.
 TEST_F(MasstreeInstallTest, a_root_above_a_snapshot_page_stays) {
   Planter tree(&all_.all().pool(), &all_.session(0).pages(), all_.control());
   InteriorPage* const top = tree.above({tree.above_borders(4)});

@@ -1,4 +1,4 @@
-// Waits for a page that another session is changing, and that has no processor in the midst of it.
+// Waits for a page that another session is changing when it loses its processor.
 // ctest-labels: concurrency
 #include <atomic>
 #include <string>
@@ -12,8 +12,8 @@ namespace {
 
 class MasstreeWaits : public MasstreeTest {};
 
-// Method: a record is about to become a layer; its session is held when the record says so and its
-// slot does not yet. A transaction that has read the record commits.
+// Method: a session that makes a layer of a record is stopped when the record is marked and its
+// slot is not yet. A transaction that has read the record commits.
 TEST_F(MasstreeWaits, a_commit_sleeps_while_a_record_is_about_to_become_a_layer) {
   begin(0);
   put(0, "samesliceA", "x");
@@ -32,7 +32,8 @@ TEST_F(MasstreeWaits, a_commit_sleeps_while_a_record_is_about_to_become_a_layer)
   expect_commit(2);
 }
 
-// Method: the same; a transaction reads the record. Whether it is in the layer cannot be said.
+// Method: a session that makes a layer of a record is stopped when the record is marked and its
+// slot is not yet. A transaction reads the record, which cannot be located yet.
 TEST_F(MasstreeWaits, a_read_sleeps_while_a_record_is_about_to_become_a_layer) {
   begin(0);
   put(0, "samesliceA", "x");
@@ -51,7 +52,7 @@ TEST_F(MasstreeWaits, a_read_sleeps_while_a_record_is_about_to_become_a_layer) {
   expect_commit(2);
 }
 
-// Method: a split is held with the page's lock and the locks of all its records. Another session
+// Method: a split is stopped with the page's lock and the locks of all its records. Another session
 // inserts into the page: it parks.
 TEST_F(MasstreeWaits, an_insert_parks_while_its_page_is_being_split) {
   constexpr unsigned kRestsMax = 16;
