@@ -1,4 +1,5 @@
-// Tickets and waiters: woken after the durable epoch moved, called once, told of trouble.
+// Tickets and waiters: they are woken after the durable epoch moved, callbacks run once, and errors
+// reach them.
 #include "foedus-core/log/durability.h"
 
 #include <set>
@@ -124,8 +125,8 @@ TEST(Durability, the_durable_epoch_never_moves_back_and_stands_still_after_a_fai
   EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kIoError);
 }
 
-// Method: the device has room again between the look that says it has none and the one that says
-// why.
+// Method: the device gets space between the check that finds none and the one that asks for the
+// reason.
 TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);
@@ -137,7 +138,7 @@ TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
   EXPECT_FALSE(waits.is_durable(Epoch(8)));
 }
 
-// A runtime that keeps the last wait point that was waited at, and all that were woken.
+// A runtime that records the last wait point of a wait, and all that were woken.
 class WatchedRuntime : public ManualRuntime {
  public:
   bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override {
@@ -150,7 +151,7 @@ class WatchedRuntime : public ManualRuntime {
   std::set<base::WaitPoint*> woken;
 };
 
-// Where a waiter for the epoch sleeps.
+// Returns the wait point of a waiter for the epoch.
 base::WaitPoint* place_of(WatchedRuntime* runtime, internal::DurabilityWaits* waits,
                           std::uint64_t epoch) {
   runtime->last_waited = nullptr;
@@ -189,8 +190,8 @@ TEST(Durability, trouble_wakes_all_waiters) {
   EXPECT_EQ(runtime.woken, places);
 }
 
-// Goal: L18 rests on dirty covering every record that was met. Method: the loggers meet records of
-// two epochs in the wrong order.
+// Goal: L18 requires that `dirty` covers every record that a logger has seen. Method: the loggers
+// see records of two epochs in the wrong order.
 TEST(Durability, a_record_of_an_older_epoch_does_not_hide_a_newer_one) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);

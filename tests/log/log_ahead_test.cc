@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// Zeroes ahead of frames (L31): syncs for little write over them, none is written where syncs are
-// for much, and neither a crash nor a lack of room makes anything of them.
+// Zeroes ahead of frames (L31): small syncs overwrite them, large syncs write none, and neither a
+// crash nor a lack of space turns them into frames.
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -18,8 +18,8 @@ struct Writes {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::uint64_t longest = 0;
-  std::uint64_t first_times = 0;  // that began where nothing had been written
-  std::uint64_t beyond = 0;       // the end of the file
+  std::uint64_t first_times = 0;  // to parts that were not written before
+  std::uint64_t beyond = 0;       // beyond the end of the file
   std::uint64_t unaligned = 0;
   std::vector<bool> written;      // by block
 
@@ -79,8 +79,8 @@ TEST(LogAhead, frames_of_several_blocks_have_zeroes_behind_them) {
   EXPECT_EQ(writes.beyond, 0u);
 }
 
-// Segments that are shorter than what is written ahead, and one whose length is no number of
-// blocks.
+// The segments are shorter than the zeroes to write ahead; the length of one is no multiple of a
+// block.
 TEST(LogAhead, zeroes_end_with_the_file) {
   for (const std::uint64_t segment_bytes : {64u << 10, 100'000u, 1'050'000u}) {
     SCOPED_TRACE(segment_bytes);
@@ -108,14 +108,14 @@ TEST(LogAhead, syncs_for_much_write_no_zeroes) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     commit_each(&run, session, 1, 100'000);
     writes = Writes();
-    commit_each(&run, session, 1, 40);  // behind much
+    commit_each(&run, session, 1, 40);  // after a large one
     EXPECT_EQ(writes.longest, kBlockBytes);
-    commit_each(&run, session, 1, 100'000);  // much, behind little
+    commit_each(&run, session, 1, 100'000);  // large, after a small one
     EXPECT_LE(writes.bytes, 100'000 + 6 * kBlockBytes);
   }
 }
 
-// Method: the second commit's write, which has zeroes, finds no room, or its sync does not.
+// Method: the second commit's write, which has zeroes, or its sync, finds no space.
 TEST(LogAhead, without_room_frames_are_written_alone) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     SCOPED_TRACE(static_cast<int>(kind));
@@ -130,7 +130,7 @@ TEST(LogAhead, without_room_frames_are_written_alone) {
     const auto epoch = session->commit(1, 40);
     ASSERT_OK(epoch);
     if (kind == Call::kWrite) {
-      ASSERT_OK(run.wait(*epoch));  // it was tried again at once
+      ASSERT_OK(run.wait(*epoch));  // a retry came at once
       EXPECT_EQ(writes.count, 2u);
     }
     while (!run.wait(*epoch).is_ok()) run.runtime.run_for(50'000);
@@ -141,7 +141,7 @@ TEST(LogAhead, without_room_frames_are_written_alone) {
   }
 }
 
-// Makes 40 commits, for which the zeroes of one write are too few. `lacks_room`: the first write
+// Makes 40 commits, for which the zeroes of one write are too few. If `lacks_room`, the first write
 // with zeroes fails.
 Committed run_small(FailingDevice* device, std::uint64_t skip, bool lacks_room) {
   LogRun run(device, 1, 4u << 20);

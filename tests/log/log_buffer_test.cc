@@ -1,4 +1,4 @@
-// The ring of one session: which transactions it has room for.
+// The ring of one session, and the transactions that fit into it.
 #include "foedus-core/log/log_buffer.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kCapacity = 1024;
 
-// All that was published is durable as soon as somebody waits for it.
+// A log in which all published records are durable at the first wait.
 struct Room : LogRoom {
   Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) override {
     EXPECT_LE(offset, buffer.committed()) << "nobody will ever publish that";
@@ -24,14 +24,14 @@ struct Room : LogRoom {
 };
 
 struct Ring {
-  // As if transactions had taken so much already.
+  // Makes a ring as if transactions had filled it up to `begin`.
   explicit Ring(std::uint64_t begin) {
     room.ring = &buffer;
     for (; begin >= 128; begin -= 128) write({128});
     if (begin != 0) write({begin});
     buffer.publish();
   }
-  // The first error; the transaction stays open.
+  // Writes records, and returns the first error; the transaction stays open.
   ErrorCode write(const std::vector<std::uint64_t>& sizes) {
     for (const std::uint64_t bytes : sizes) {
       Status status;
@@ -53,9 +53,9 @@ const std::vector<std::vector<std::uint64_t>> kHalves = {
 
 constexpr std::uint64_t kRolledBack[] = {0, 8, 248, 512};
 
-// Goal: what fits into half of the ring fits wherever the ring stands, and not a byte more does.
-// Method: from each place of two rounds, with and without a transaction that was rolled back before
-// (it has left filler of its own), half of the ring is written, and 8 bytes more are refused.
+// Goal: a transaction of up to half of the ring fits wherever the ring stands, and a larger one
+// never does. Method: from each place of two rounds, with and without a rolled-back transaction
+// before (which leaves filler), half of the ring is written, and 8 bytes more are refused.
 TEST(LogBufferTest, half_of_the_ring_is_room_wherever_it_stands) {
   for (std::uint64_t begin = 0; begin <= 2 * kCapacity; begin += 8) {
     for (const auto& sizes : kHalves) {
@@ -74,8 +74,7 @@ TEST(LogBufferTest, half_of_the_ring_is_room_wherever_it_stands) {
   }
 }
 
-// A ring that begins small, and what its session keeps of the open transaction: its records, each
-// full of one letter.
+// A ring that begins small, and the records of the open transaction, each full of one letter.
 struct GrowingRing : RingSource {
   static constexpr std::uint64_t kFirst = 128;
 
@@ -98,7 +97,7 @@ struct GrowingRing : RingSource {
   }
   void ring_has_moved(const RingMove& move) override {
     for (LogRecord*& record : records) record = move.moved(record);
-    // What was there is not read any more.
+    // The old ring is not read any more.
     std::memset(rings[rings.size() - 2].get(), '?', buffer->capacity());
   }
 
@@ -117,7 +116,7 @@ struct GrowingRing : RingSource {
     records.clear();
     sizes.clear();
   }
-  // Every record is what was written to it, and where the logger looks for it.
+  // Checks that every record has its contents and lies where the logger expects it.
   void expect_records() const {
     for (std::size_t i = 0; i < records.size(); ++i) {
       const std::string expected(sizes[i], static_cast<char>('a' + i % 26));
@@ -142,9 +141,9 @@ struct GrowingRing : RingSource {
 };
 
 // Goal: a ring that grows holds the same transactions as one that was large from the start,
-// wherever it stands when it grows, and its records stay what they are (L28, L30). Method: from
-// each place of some rounds of the first ring half of the largest one is written, in records of
-// several sizes, and 8 bytes more are refused.
+// wherever it stands when it grows, and keeps its records (L28, L30). Method: from each place of
+// some rounds of the first ring half of the largest one is written, in records of several sizes,
+// and 8 bytes more are refused.
 TEST(LogBufferTest, a_ring_grows_with_its_transaction_wherever_it_stands) {
   for (std::uint64_t begin = 0; begin <= 4 * GrowingRing::kFirst; begin += 8) {
     for (const std::uint64_t bytes : {8u, 16u, 32u, 64u, 128u, 256u, 512u}) {
@@ -160,8 +159,8 @@ TEST(LogBufferTest, a_ring_grows_with_its_transaction_wherever_it_stands) {
   }
 }
 
-// Goal: without memory a transaction that needs a larger ring is told so, and one that would only
-// wait less waits. Both leave the ring as it was.
+// Goal: without memory a transaction that needs a larger ring gets an error, and one that only
+// would wait less waits. Both leave the ring unchanged.
 TEST(LogBufferTest, a_ring_that_cannot_grow_stays_as_it_is) {
   for (std::uint64_t begin = 0; begin <= 2 * GrowingRing::kFirst; begin += 8) {
     GrowingRing ring(begin);

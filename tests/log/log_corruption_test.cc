@@ -1,5 +1,5 @@
 // ctest-timeout: 300
-// Damaged directories: a torn tail ends the log, everything else is refused by file and offset.
+// Damaged directories: a torn tail ends the log; all other damage is refused with file and offset.
 #include <cstring>
 #include <functional>
 
@@ -11,7 +11,7 @@
 namespace foedus::log::testing {
 namespace {
 
-// A small log; `waits`: each commit is durable before the next one.
+// Makes a small log. If `waits`, each commit is durable before the next one.
 History make_log(FailingDevice* device, bool close, std::uint64_t commits = 6,
                  std::uint64_t segment_bytes = 64u << 10, std::size_t bytes = 40) {
   LogRun run(device, 1, segment_bytes);
@@ -59,7 +59,7 @@ TEST(LogCorruption, a_flipped_bit_anywhere_in_a_closed_log_is_detected_or_harmle
       made.flip_bit(name, offset, bit);
       if (status.is_ok()) {
         ASSERT_EQ(found, expected) << name << " offset " << offset;
-        ASSERT_EQ(name, kSavepointName) << "offset " << offset;  // the other slot serves
+        ASSERT_EQ(name, kSavepointName) << "offset " << offset;  // the other slot is used
       } else {
         ++detected;
         ASSERT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
@@ -72,9 +72,9 @@ TEST(LogCorruption, a_flipped_bit_anywhere_in_a_closed_log_is_detected_or_harmle
   EXPECT_GT(detected, 20'000u);
 }
 
-// Goal: in a log that was not closed, a flipped bit is detected too, also in the last frame, which
-// has no successor that knows it to be synced: nothing of it is missing, so it is not torn. Only
-// where the length and place of its piece are kept may a flipped bit make it look so.
+// Goal: a flipped bit is detected in a log that was not closed, too. In the last frame, which has
+// no successor to prove that it was synced, it is detected because no sector is missing, so the
+// frame is not torn. Only a bit of the length or place of its piece may make it look torn.
 TEST(LogCorruption, a_flipped_bit_in_a_crashed_log_is_detected_or_harmless) {
   FailingDevice made;
   const History expected = make_log(&made, false);
@@ -100,7 +100,7 @@ TEST(LogCorruption, a_flipped_bit_in_a_crashed_log_is_detected_or_harmless) {
   EXPECT_GT(detected, 10'000u);
 }
 
-// Goal: a frame that lacks a sector is corrupt where a later one knows that it was synced.
+// Goal: a frame that lacks a sector is corrupt if a later one proves that it was synced.
 TEST(LogCorruption, a_frame_before_the_last_that_lacks_a_sector_is_refused) {
   FailingDevice device;
   make_log(&device, false);
@@ -111,8 +111,8 @@ TEST(LogCorruption, a_frame_before_the_last_that_lacks_a_sector_is_refused) {
   EXPECT_NE(status.message().find("all was synced up to"), std::string::npos) << status.message();
 }
 
-// Goal: a last frame that lacks a sector is torn and cut, not refused. Method: each sector of it in
-// its turn.
+// Goal: a last frame that lacks a sector is torn and cut, not refused. Method: each of its sectors
+// in turn.
 TEST(LogCorruption, a_last_frame_that_lacks_a_sector_is_cut) {
   for (const std::uint64_t sector : {0, 1, 4, 9}) {
     FailingDevice device;
@@ -127,9 +127,9 @@ TEST(LogCorruption, a_last_frame_that_lacks_a_sector_is_cut) {
   }
 }
 
-// Goal: a last frame that rotted is refused, whatever its records hold: zeroes that belong there
-// are not taken for sectors that never came. Method: records of zeroes in frames of both layouts;
-// every byte of the last frames, those of their headers to many values.
+// Goal: a damaged last frame is refused, whatever its records hold: zeroes of a record are not
+// taken for missing sectors. Method: records of zeroes in frames of both layouts; every byte of the
+// last frames is changed, those of their headers to many values.
 TEST(LogCorruption, a_last_frame_of_zeroes_that_rotted_is_refused) {
   for (const std::size_t bytes : {8, 3'000, 9'000}) {
     FailingDevice device;
@@ -253,9 +253,8 @@ void store_crc(FailingDevice* device, const std::string& name, std::uint64_t off
   device->overwrite(name, offset + crc_offset, text);
 }
 
-// Goal: bytes that look like a frame, as a payload can, are none where the checksum of the frame
-// before is another. Method: give the second frame another predecessor and a checksum that is
-// right.
+// Goal: bytes that look like a frame, as a payload can, are none if they do not have the checksum
+// of the frame before. Method: the second frame gets another predecessor and a right checksum.
 TEST(LogCorruption, a_frame_that_does_not_follow_the_one_before_it_is_refused) {
   const std::string name = "log-0-00000001";
   for (const bool close : {false, true}) {

@@ -1,7 +1,7 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// Crashes at every call that changes the device, several in a row: what was announced as durable is
-// there, whole and once; what one recovery cut off never comes back.
+// Crashes at every call that changes the device, several in succession: a commit that was announced
+// as durable is there, whole and once; records that one recovery cut off never come back.
 #include <string_view>
 #include <utility>
 
@@ -15,12 +15,13 @@ constexpr std::uint64_t kRunValues = 1'000'000;  // record values of run r begin
 
 enum class Crash { kPower, kProcess };
 
-// A directory through several runs and crashes, and what must be in it.
+// A directory through several runs and crashes, and a model of its contents.
 class World {
  public:
   FailingDevice device;
 
-  // One run, which may end anywhere. `skip`: changing calls before the device stops; ~0: never.
+  // Makes one run, which may end anywhere. `skip` is the number of changing calls before the device
+  // stops; ~0: never.
   void run(std::uint32_t socs, std::uint64_t seed, std::uint64_t skip, bool close) {
     ++run_count_;
     LogRun run(&device, socs, 64u << 10, seed);
@@ -83,7 +84,7 @@ class World {
       }
     }
     const Epoch cut = log.durable_epoch_found();
-    // Epochs without a record are announced without a mark, and may lie behind the cut.
+    // Epochs without a record are announced without a mark, and may be above the cut.
     ASSERT_EQ(cut_at(open_runs_, std::max(cut, announced_)), cut_at(open_runs_, cut))
         << "cut at " << cut.number() << ", announced " << announced_.number();
     History expected = frozen_;
@@ -97,8 +98,8 @@ class World {
 
   std::uint64_t run_count_ = 0;
   History found_;
-  History frozen_;     // what must be found for ever
-  History open_runs_;  // committed since; found up to the cut
+  History frozen_;     // must be found for ever
+  History open_runs_;  // committed since then; found up to the cut
   Epoch announced_;
 };
 
@@ -107,8 +108,8 @@ std::string describe(std::uint64_t first, std::uint64_t second, std::uint64_t se
          std::to_string(second) + ", seed " + std::to_string(seed);
 }
 
-// Goal: no place in a run, its start or its close where a power failure breaks a promise. Method:
-// let the power fail at call 0, 1, 2, ... until a run gets through.
+// Goal: a power failure at any place of a run, its start or its close breaks no promise. Method:
+// power fails at call 0, 1, 2, ... until a run gets through.
 TEST(LogCrash, power_fails_at_every_call_of_the_first_run) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{11}, std::uint64_t{12}}) {
@@ -125,9 +126,9 @@ TEST(LogCrash, power_fails_at_every_call_of_the_first_run) {
   }
 }
 
-// Goal: a second crash never brings back what the first one cut off, and loses nothing that the
-// second run announced. Method: a first run ends in the middle, by power or by process; the second
-// one at every call; the third one looks, commits, and is looked at again.
+// Goal: a second crash never brings back records that the first one cut off, and loses no commit
+// that the second run announced. Method: a first run ends in the middle, by power or by process,
+// the second one at every call. The third one is read, commits, and is read again.
 void crash_twice(Crash first_kind, std::uint64_t first_skip, std::uint64_t seed) {
   for (std::uint64_t skip = 0;; ++skip) {
     SCOPED_TRACE(describe(first_skip, skip, seed));
@@ -157,9 +158,9 @@ TEST(LogCrash, a_power_failure_at_every_call_after_the_process_died_brings_nothi
   }
 }
 
-// Goal: no segment is named on the device before the savepoint is, also if the process died behind
-// its first savepoint, whose name nobody has synced. Method: it dies at each of its first calls;
-// power fails at each of those of the next start, names being there or not by chance.
+// Goal: no segment has a name on the device before the savepoint has, even if the process died
+// after its first savepoint, whose name was not synced. Method: the process dies at each of its
+// first calls; power fails at each call of the next start, with random surviving names.
 TEST(LogCrash, a_savepoint_that_was_found_has_its_name_before_any_segment) {
   for (std::uint64_t first = 0; first < 8; ++first) {
     for (std::uint64_t skip = 0; skip < 16; ++skip) {
@@ -237,7 +238,7 @@ TEST(LogCrash, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
     const auto epoch = run.session(0)->commit(2, 10);
     ASSERT_OK(epoch);
     lost = *epoch;
-    device.lose_power_after(2);  // both are written, nothing is synced
+    device.lose_power_after(2);  // both are written, none is synced
     run.runtime.run_for(30'000);
     device.crash_power(FailingDevice::kKeepAll);
   }
@@ -248,8 +249,8 @@ TEST(LogCrash, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
   EXPECT_GT(run.log->first_new_epoch(), lost);
 }
 
-// Goal: L22, a mark covers all commits of its epoch. Method: between the logger's look at the clock
-// and its look at the rings, a session commits and the clock publishes that epoch.
+// Goal: L22, a mark covers all commits of its epoch. Method: after the logger has read the clock
+// and before it reads the rings, a session commits and the clock publishes that epoch.
 LogRun* hooked_run = nullptr;
 Epoch hooked_epoch;
 
@@ -294,8 +295,8 @@ TEST(LogCrash, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
   }
 }
 
-// Goal: segments are removed so that a crash leaves a log that opens and lacks nothing that was not
-// covered. Method: the power fails at every call of a removal.
+// Goal: a crash in a removal of segments leaves a log that opens and has all uncovered commits.
+// Method: power fails at every call of a removal.
 TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
@@ -334,13 +335,13 @@ TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
       ASSERT_TRUE(std::equal(left.rbegin(), left.rend(), all.rbegin()));
       ASSERT_LE(left.front().epoch, covered.number() + 1);
       ASSERT_OK(run.start());
-      EXPECT_EQ(device.names().size(), run.log->found_segment_count() + 2);  // no leftovers
+      EXPECT_EQ(device.names().size(), run.log->found_segment_count() + 2);  // no orphaned files
     }
   }
 }
 
-// Goal: the durable epoch is on the device before anyone is told. Method: in each callback, look
-// at what would be left if the power failed now.
+// Goal: the durable epoch is on the device before a callback runs. Method: each callback reads the
+// state that a power failure would leave.
 TEST(LogCrash, a_callback_comes_after_the_commit_is_on_the_device) {
   FailingDevice device;
   LogRun run(&device, 2, 64u << 10, 3);

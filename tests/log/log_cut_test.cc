@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// What a start makes of the segments that it finds, and what they say to later starts: which epochs
-// they hold, what is written again, what may be removed.
+// Starts on existing segments: the epochs that these hold, seals and savepoints that are written
+// again, and segments that may be removed.
 #include <cerrno>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace foedus::log::testing {
 namespace {
 
-// One commit that is durable, then a crash or a close; its epoch.
+// Makes one durable commit, then crashes or closes. Returns its epoch.
 Epoch run_once(FailingDevice* device, bool close) {
   LogRun run(device);
   EXPECT_TRUE(run.open_and_start().is_ok());
@@ -38,8 +38,9 @@ TEST(LogCut, a_found_segment_is_removed_only_when_its_newest_record_is_covered) 
   }
 }
 
-// Goal: epochs begin above those of records that no mark covers, however often the start is broken
-// off. Method: a session fills its ring within one epoch, so that it is synced before its end.
+// Goal: epochs begin above those of records that no mark covers, however often the start is
+// interrupted. Method: a session fills its ring within one epoch, so that it is synced before the
+// epoch ends.
 TEST(LogCut, new_epochs_begin_above_records_that_no_mark_covers) {
   FailingDevice device;
   Epoch epoch;
@@ -69,7 +70,7 @@ TEST(LogCut, new_epochs_begin_above_records_that_no_mark_covers) {
       ASSERT_OK(run.log->make_cut_durable());
       device.crash_power(FailingDevice::kDropAll);
     } else {
-      // A reader of the running log does not see them either, whatever it asks for.
+      // A reader of the running log does not see these records either, whatever epochs it asks for.
       ASSERT_OK(run.start());
       for (const LogSegment& segment : run.log->segments()) {
         ASSERT_OK(run.log->read(segment, Epoch(Epoch::kMax),
@@ -141,7 +142,7 @@ TEST(LogCut, files_that_change_between_open_and_start_are_refused) {
   device->set_size(kFirst, kBlockBytes);
   const Status status = run.log->make_cut_durable();
   EXPECT_NE(status.message().find("became shorter"), std::string::npos) << status.message();
-  // Where nothing is to be written again: a segment without a frame.
+  // A segment without a frame, of which no frame is written again, is checked as well.
   FailingDevice empty;
   {
     LogRun first(&empty);
@@ -175,7 +176,7 @@ TEST(LogCut, a_file_that_went_before_it_was_removed_is_no_error) {
   ASSERT_OK(run.open_and_start());
   EXPECT_FALSE(device.exists("log-1-00000001"));
   const Epoch all = run.clock->current();
-  ASSERT_OK(run.log->remove_segments_up_to(all));  // nor is a segment that is covered
+  ASSERT_OK(run.log->remove_segments_up_to(all));  // nor a covered segment
   EXPECT_FALSE(device.exists(kFirst));
 }
 
@@ -184,7 +185,7 @@ TEST(LogCut, a_start_announces_the_epochs_before_its_own) {
   const Epoch newest = run_once(&device, false);
   LogRun run(&device);
   ASSERT_OK(run.open());
-  // A snapshot may have seen later epochs than the log.
+  // A snapshot may know later epochs than the log.
   const Epoch first(run.log->first_new_epoch().number() + 5);
   run.clock = std::make_unique<epoch::EpochClock>(&run.runtime, first, 64, 10'000);
   ASSERT_OK(run.log->start(run.clock.get()));
@@ -192,8 +193,9 @@ TEST(LogCut, a_start_announces_the_epochs_before_its_own) {
   EXPECT_EQ(run.log->durability().durable(), first.previous());
 }
 
-// Goal: frames and seals say which epochs they hold, also a frame with a later part of a record,
-// and a frame ends where a record does if it can. A glean chooses segments by these.
+// Goal: frames and seals name the epochs of their records, also a frame with a later part of a
+// record, and a frame ends at the end of a record if possible. A glean chooses segments by these
+// epochs.
 TEST(LogCut, frames_and_seals_name_their_epochs) {
   FailingDevice device;
   std::vector<std::uint64_t> epochs;
@@ -235,8 +237,8 @@ TEST(LogCut, frames_and_seals_name_their_epochs) {
   EXPECT_EQ(seal.newest_epoch, epochs.back());
 }
 
-// Goal: the same, for records that are written again. Method: records of two epochs are written
-// together, and that sync fails.
+// Goal: frames that are written again name the epochs of all their records. Method: records of two
+// epochs are written together, and that sync fails.
 TEST(LogCut, frames_that_are_written_again_name_all_their_epochs) {
   FailingDevice device;
   LogRun run(&device);
@@ -250,7 +252,7 @@ TEST(LogCut, frames_that_are_written_again_name_all_their_epochs) {
   ASSERT_OK(last);
   ASSERT_LT(*first, *last);
   device.clear_faults();
-  device.fail(Call::kSync, 1, EIO);  // after that of the place (L15)
+  device.fail(Call::kSync, 1, EIO);  // after the sync of the place (L15)
   run.runtime.run_for(1'000'000);
   ASSERT_TRUE(run.log->durability().is_durable(*last));
   const auto frame = load<FrameHeader>(device, "log-0-00000002", kBlockBytes);
@@ -270,7 +272,7 @@ TEST(LogCut, the_seal_of_an_idle_segment_has_the_mark_of_its_header) {
   EXPECT_EQ(load<SegmentSeal>(device, second, kSlotBytes).mark_epoch, header.mark_epoch);
 }
 
-// Goal: a first start that is broken off anywhere can be made again, whatever is left of it.
+// Goal: a first start that is interrupted anywhere can be repeated, whatever files it left.
 TEST(LogCut, a_first_start_may_break_off) {
   for (std::uint64_t skip = 0; skip < 12; ++skip) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -290,8 +292,8 @@ TEST(LogCut, a_first_start_may_break_off) {
   }
 }
 
-// Goal: a mark stands behind everything that it covers. Method: small records of many sessions need
-// several frames; the power fails after each of them, and all that was written survives.
+// Goal: a mark comes after all records that it covers. Method: small records of many sessions need
+// several frames; power fails after each of them, and all writes survive.
 TEST(LogCut, a_mark_stands_in_the_last_of_several_frames) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
     FailingDevice device;

@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// What a start makes of a directory when a call of the device fails, and of what is hardly ever
-// there: an error is handed on by its number and costs nothing, and so does each oddity.
+// Starts on a directory when a call of the device fails, and on rare states of the log: an error is
+// returned with its number and loses no data, and each rare state is handled.
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kLargeSegment = 16u << 20;
 
-// A log that was not closed, of two loggers: frames across the end of what is read at once, and a
+// Makes a log of two loggers that was not closed, with frames across the end of a read, and a
 // segment that no savepoint counts.
 History make_large_log(FailingDevice* device) {
   History all;
@@ -44,8 +44,8 @@ Status start_and_read(FailingDevice* device, History* found) {
   return run.start();
 }
 
-// Method: each call that changes nothing fails once, from open to the first segment; then the same
-// without.
+// Method: each call that changes nothing fails once, from open to the first segment; then the open
+// is repeated without a failure.
 TEST(LogExamine, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing) {
   FailingDevice made;
   const History expected = make_large_log(&made);
@@ -73,7 +73,7 @@ TEST(LogExamine, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing)
   }
 }
 
-// The same for a directory in which nothing was logged yet.
+// The directory has no log yet, and a failure to list it must not make it look new.
 TEST(LogExamine, a_directory_that_cannot_be_listed_is_no_new_one) {
   for (const Call kind : {Call::kOpen, Call::kList}) {
     FailingDevice device;
@@ -113,7 +113,7 @@ TEST(LogExamine, a_reader_that_gives_up_ends_the_reading_with_its_error) {
   EXPECT_EQ(records, 2);
 }
 
-// Also if they are behind one another in a piece of one frame.
+// The records may follow one another in a piece of one frame.
 TEST(LogExamine, records_of_later_epochs_than_the_cut_are_left_out) {
   FailingDevice device;
   LogRun run(&device);
@@ -142,7 +142,7 @@ TEST(LogExamine, records_of_later_epochs_than_the_cut_are_left_out) {
   }
 }
 
-// Goal: a glean that finds the log damaged under its hands ends with the name of the file.
+// Goal: a glean that finds the log damaged while it runs fails with the name of the file.
 TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name) {
   FailingDevice device;
   LogRun run(&device);
@@ -179,7 +179,7 @@ TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name
   EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
 }
 
-// Method: a savepoint that counts as many segments as there are numbers, all of them removed.
+// Method: a savepoint counts as many segments as there are numbers, all of them removed.
 TEST(LogExamine, a_log_without_numbers_for_segments_does_not_start) {
   FailingDevice device;
   {
@@ -222,9 +222,9 @@ TEST(LogExamine, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
 
 // ---- tails
 
-// Goal: a record of which only the begin is in the segment is of no commit that counts, and what is
-// left of a filler nothing at all. Method: records, and the filler at the end of the ring, are
-// larger than a frame; the power fails at each call, and all that was written survives.
+// Goal: a record of which only the beginning is in the segment belongs to no durable commit, and a
+// part of a filler is ignored. Method: records, and the filler at the end of the ring, are larger
+// than a frame; power fails at each call, and all writes survive.
 TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
   std::uint64_t cut = 0;
   for (std::uint64_t skip = 0;; ++skip) {
@@ -257,8 +257,8 @@ TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
   EXPECT_GT(cut, 3u);
 }
 
-// Goal: the table of pieces may lack a sector, too. Method: a last frame of so many sessions that
-// its table does not end in the sector of its header.
+// Goal: a last frame whose table of pieces lacks a sector is cut, too. Method: a last frame of
+// enough sessions that its table does not end in the sector of its header.
 TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
   FailingDevice device;
   {
@@ -286,9 +286,9 @@ TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
   EXPECT_EQ(found.begin()->second.size(), 1u);
 }
 
-// Goal: bytes that nobody wrote as a frame are no rotten one, and neither is what persistent memory
-// leaves of one, which lacks its first word. Method: the place of the next frame holds a header of
-// another incarnation, one whose magic has rotted, and one without a first word.
+// Goal: bytes that were never written as a frame are not a damaged frame, and neither is a frame
+// that lacks its first word, as persistent memory leaves it. Method: the place of the next frame
+// holds a header of another incarnation, one whose magic is damaged, and one without a first word.
 TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
   struct Case {
     std::uint64_t incarnation;
@@ -317,9 +317,9 @@ TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
   }
 }
 
-// Goal: a seal that recovery makes names the oldest epoch also where a later frame has it. Method:
-// the logger sees a small record of one epoch together with a large one of the next, whose frame
-// comes first.
+// Goal: a seal that recovery makes names the oldest epoch also if a later frame has it. Method: the
+// logger sees a small record of one epoch together with a large one of the next, whose frame comes
+// first.
 TEST(LogExamine, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
   FailingDevice device;
   std::uint64_t small_epoch = 0;

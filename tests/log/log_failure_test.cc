@@ -47,7 +47,7 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
     EXPECT_FALSE(was_called);
 
     device.set_capacity(100u << 20);
-    device.fail(Call::kSync, 0, EIO);  // is the first one: lack of room was none
+    device.fail(Call::kSync, 0, EIO);  // the first error: lack of space was none
     run.runtime.run_for(1'000'000);
     EXPECT_TRUE(was_called);
     for (int i = 0; i < 200; ++i) ASSERT_OK(session->commit(value++, 2'000));
@@ -58,8 +58,8 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
   expect_found(&device, expected);
 }
 
-// Goal: room that is given back between two looks is no room in the ring yet. Method: it is given
-// back when a session has seen that there is none.
+// Goal: space on the device that comes between two checks is no space in the ring yet. Method: the
+// device gets space when a session has just found none.
 TEST(LogFailure, who_waits_for_room_while_the_device_gets_some_waits_on) {
   FailingDevice device;
   {
@@ -78,8 +78,7 @@ TEST(LogFailure, who_waits_for_room_while_the_device_gets_some_waits_on) {
   }
 }
 
-// An error of recovery may be that there is no room; what is told of it is no invitation to try
-// again.
+// Recovery may fail for lack of space; its error does not ask for a retry.
 TEST(LogFailure, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
   FailingDevice device;
   LogRun run(&device);
@@ -91,12 +90,12 @@ TEST(LogFailure, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
   EXPECT_EQ(lost.code(), ErrorCode::kClosed) << lost.message();
   EXPECT_NE(lost.message().find("no room to recover"), std::string::npos) << lost.message();
   run.sessions.clear();
-  run.runtime.run_for(1'000'000);  // nobody looks at its memory
+  run.runtime.run_for(1'000'000);  // no task reads its memory
   EXPECT_FALSE(run.log->close().is_ok());
 }
 
-// Goal: what was half written when the device filled up never confuses the reader. Method: let it
-// fill up at every 512 bytes, give it room or crash.
+// Goal: a half-written frame of a full device never confuses the reader. Method: the device fills
+// up at every 512 bytes, then gets space or crashes.
 TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
   for (std::uint64_t room = 0; room < 60u << 10; room += 512) {
     for (const bool crashes : {false, true}) {
@@ -138,8 +137,8 @@ TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
   }
 }
 
-// Goal: what is left of a frame that did not fit does not make the one in its place look rotten.
-// Method: the second attempt has other content; the power fails at each call of it, and any sectors
+// Goal: the remains of a frame that did not fit do not make the next one at its place look damaged.
+// Method: the second attempt has other contents; power fails at each of its calls, and any sectors
 // of either survive.
 TEST(LogFailure, a_second_attempt_may_be_torn_like_a_first_one) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
@@ -168,7 +167,7 @@ TEST(LogFailure, a_second_attempt_may_be_torn_like_a_first_one) {
   }
 }
 
-// A device that was full once is told from one that is broken: the waiter may try again.
+// Waits for durability. A waiter on a full device, unlike one on a broken device, may try again.
 Status wait_for_space(LogRun* run, Epoch epoch) {
   Status status = run->wait(epoch);
   if (status.code() != ErrorCode::kOutOfSpace) return status;
@@ -176,8 +175,8 @@ Status wait_for_space(LogRun* run, Epoch epoch) {
   return run->wait(epoch);
 }
 
-// One failing call of `kind` after `skip` others; whatever happens, what was announced is there
-// after a power failure that drops all that is not synced.
+// Lets one call of `kind` fail after `skip` others. All announced commits must be there after a
+// power failure that drops all unsynced sectors.
 void fail_once(Call kind, std::uint64_t skip, int error_number, bool* was_met) {
   SCOPED_TRACE("call kind " + std::to_string(static_cast<int>(kind)) + " skip " +
                std::to_string(skip) + " errno " + std::to_string(error_number));
@@ -220,8 +219,8 @@ TEST(LogFailure, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
   }
 }
 
-// Goal: what a segment that was given up holds behind its end is not read a second time. Method:
-// one sync fails, and the power a few calls later; everything reaches the device after all.
+// Goal: records after the end of an abandoned segment are not read a second time. Method: one sync
+// fails, and power a few calls later; all writes reach the device nevertheless.
 TEST(LogFailure, a_failed_sync_and_then_a_power_failure_shows_nothing_twice) {
   for (std::uint64_t failing = 0; failing < 12; ++failing) {
     for (std::uint64_t skip = 0; skip < 25; ++skip) {
@@ -282,7 +281,7 @@ TEST(LogFailure, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) 
     EXPECT_EQ(run.wait(*second).code(), ErrorCode::kIoError);
     ASSERT_OK(run.wait(*first));
     EXPECT_EQ(run.log->durability().durable() >= *second, false);
-    // A full ring tells the session too.
+    // A session with a full ring gets the error, too.
     Status full;
     while (full.is_ok()) full = session->commit(3, 4'000).status();
     EXPECT_EQ(full.code(), ErrorCode::kIoError);
@@ -313,7 +312,7 @@ TEST(LogFailure, every_failure_begins_a_new_segment_and_a_success_between_them_f
   expect_found(&device, expected);
 }
 
-// Goal: every segment's header says what was durable before it. Method: the first segment of an
+// Goal: every segment's header has the durable mark before it. Method: the first segment of an
 // incarnation fails before it was ever synced.
 TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) {
   FailingDevice device;
@@ -336,9 +335,9 @@ TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) 
   EXPECT_EQ(marks[1], marks[0]);
 }
 
-// Goal: a segment of which the savepoint is not sure stands in the way of nothing. Method: both
-// attempts to write that savepoint fail, wherever in the run; then all is covered, but the segment
-// at work.
+// Goal: a segment that may not be in the savepoint blocks no removal. Method: both attempts to
+// write that savepoint fail, anywhere in the run; then all segments except the current one are
+// covered.
 TEST(LogFailure, segments_are_removed_also_after_a_savepoint_failed) {
   for (std::uint64_t skip = 0; skip < 40; ++skip) {
     SCOPED_TRACE("skip " + std::to_string(skip));
@@ -362,8 +361,8 @@ TEST(LogFailure, segments_are_removed_also_after_a_savepoint_failed) {
   }
 }
 
-// Goal: the sync of a segment that is full while more is written may fail like any other. Method:
-// what is written at once takes several segments, and each sync fails, one after the other.
+// Goal: the sync of a full segment within one step may fail like any other. Method: the frames of
+// one step take several segments, and each sync fails in turn.
 TEST(LogFailure, a_sync_between_two_segments_of_one_step_may_fail) {
   for (std::uint64_t skip = 0; skip < 12; ++skip) {
     SCOPED_TRACE("skip " + std::to_string(skip));
@@ -385,8 +384,8 @@ TEST(LogFailure, a_sync_between_two_segments_of_one_step_may_fail) {
   }
 }
 
-// Goal: what is left of a record after a frame of it goes into a frame of its own kind, however
-// small. Method: the device is full between the two frames of a record that is a little too large.
+// Goal: the rest of a large record goes into a frame of the same layout, however small. Method: the
+// device is full between the two frames of a record that is a little too large.
 TEST(LogFailure, the_small_rest_of_a_large_record_follows_when_there_is_room) {
   FailingDevice device;
   History expected;

@@ -28,12 +28,12 @@ TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need addresses
-// Goal: T4 where a segment is opened, by recovery or a mapper. Method: a child without addresses
-// for the reader's window.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need addresses
+// Goal: T4 when recovery or a mapper opens a segment. Method: a child without addresses for the
+// reader's window.
 TEST(LogFile, a_reader_without_memory_throws_and_does_not_end_the_process) {
   const auto read = [] {
-    const rlimit limit{1u << 20, RLIM_INFINITY};  // below what the process has
+    const rlimit limit{1u << 20, RLIM_INFINITY};  // less than the process has
     setrlimit(RLIMIT_AS, &limit);
     try {
       const FrameReader reader(nullptr, SegmentHeader{}, 4 * kFrameBytesMax);
@@ -129,7 +129,7 @@ TEST(Savepoint, one_that_fails_once_is_written_again) {
   }
 }
 
-// Goal: a full device shows when the log is made, not when a savepoint is needed.
+// Goal: a full device fails when the log is made, not when a savepoint is needed.
 TEST(Savepoint, room_for_all_slots_is_taken_first) {
   FailingDevice device;
   device.set_capacity(kBlockBytes);
@@ -138,7 +138,8 @@ TEST(Savepoint, room_for_all_slots_is_taken_first) {
   EXPECT_EQ(device.calls(Call::kWrite), 0u);
 }
 
-// Goal: writes seldom change a file's length. Method: look at the length before there is a record.
+// Goal: writes seldom change a file's length. Method: the test checks the length before the first
+// record.
 TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
   FailingDevice device;
   LogRun run(&device, 1, 8u << 20);
@@ -150,7 +151,7 @@ TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
   EXPECT_EQ(device.bytes_of("log-0-00000001").size(), (8u << 20) + kBlockBytes);
 }
 
-// Goal: writes that fail never touch the only valid slot. Method: fail every write and sync for a
+// Goal: failed writes never touch the only valid slot. Method: every write and sync fails for a
 // while, with a power failure after each.
 TEST(Savepoint, failed_writes_spare_the_valid_slot) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

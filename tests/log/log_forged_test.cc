@@ -1,6 +1,6 @@
-// Files whose checksums are right and whose content cannot be: written by a program with a mistake,
-// put together from two directories, or with whole blocks lost. Each is refused by name, and never
-// read as if it were another log.
+// Files with right checksums and impossible contents: written by a faulty program, put together
+// from two directories, or with lost blocks. Each is refused by name, and never read as another
+// log.
 #include <cstddef>
 #include <cstring>
 
@@ -19,7 +19,7 @@ void poke(FailingDevice* device, const std::string& name, std::uint64_t offset, 
   device->overwrite(name, offset, std::string(reinterpret_cast<const char*>(&value), sizeof(T)));
 }
 
-// The checksum of `bytes` bytes at `offset` is right again.
+// Recomputes the checksum of `bytes` bytes at `offset`.
 void reseal(FailingDevice* device, const std::string& name, std::uint64_t offset,
             std::size_t bytes, std::size_t crc_offset) {
   poke(device, name, offset + crc_offset, std::uint32_t{0});
@@ -32,7 +32,7 @@ void reseal_header(FailingDevice* device, const std::string& name) {
 void reseal_seal(FailingDevice* device, const std::string& name) {
   reseal(device, name, kSlotBytes, kSlotBytes, offsetof(SegmentSeal, crc));
 }
-// Where they begin.
+// Returns the offsets of the slots.
 std::vector<std::uint64_t> savepoint_slots() {
   std::vector<std::uint64_t> slots;
   for (std::uint64_t i = 0; i < kSavepointSlots; ++i) slots.push_back(i * kBlockBytes);
@@ -44,7 +44,7 @@ void reseal_savepoint(FailingDevice* device) {
   }
 }
 
-// One run with a commit after the other, each waited for; power fails unless it is closed.
+// Makes a run with one commit after another, each waited for; power fails unless it is closed.
 void make_log(FailingDevice* device, bool close, std::uint64_t commits = 2,
               std::size_t bytes = 40) {
   LogRun run(device, 1, 64u << 10);
@@ -79,8 +79,8 @@ void expect_frame_refused(std::size_t field, T value, const std::string& why) {
   expect_refused(&device, why);
 }
 
-// Goal: a frame whose first sector is whole and that belongs elsewhere is not taken for a torn one.
-// Method: the last frame of a log that was not closed, which no successor knows to be synced.
+// Goal: a frame of another place whose first sector is whole is not taken for a torn one. Method:
+// the last frame of a log that was not closed, which has no successor to prove that it was synced.
 TEST(LogForged, a_last_frame_of_another_place_is_refused) {
   for (const std::size_t field :
        {offsetof(FrameHeader, number), offsetof(FrameHeader, offset),
@@ -98,7 +98,7 @@ TEST(LogForged, a_last_frame_of_another_place_is_refused) {
   }
 }
 
-// What a clock that begins above it would count to.
+// No epoch may be so high that a clock cannot begin above it.
 TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
   for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {
     FailingDevice device;
@@ -122,8 +122,8 @@ TEST(LogForged, a_frame_of_another_place_is_refused) {
   expect_frame_refused(offsetof(FrameHeader, frame_bytes), std::uint32_t{0}, why);
 }
 
-// Goal: a layout goes with its length and its pieces. Method: a packed frame that takes the next
-// one in, and a direct one without a piece.
+// Goal: a layout must fit the frame's length and pieces. Method: a packed frame that includes the
+// next one, and a direct one without a piece.
 TEST(LogForged, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 4096";
   FailingDevice packed;
@@ -163,7 +163,7 @@ TEST(LogForged, records_without_sense_are_refused) {
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{0},
                        "a record without length");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint64_t{0x80000000},
-                       "a record without length");  // and of storage 0: a filler
+                       "a record without length");  // of storage 0: a filler
   expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), std::uint16_t{60'000},
                        "a record without sense");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{16},
@@ -174,8 +174,8 @@ TEST(LogForged, records_without_sense_are_refused) {
                        "the end is missing");
 }
 
-// Goal: what becomes a record of a page is of an epoch of its frame, and of a TID that a page may
-// have. Method: fields of a record that is whole.
+// Goal: a logged record has an epoch of its frame, and a TID that a page may have. Method: changed
+// fields of a whole record.
 TEST(LogForged, records_that_no_session_logs_are_refused) {
   constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
   constexpr std::size_t kTid = kRecord + offsetof(LogRecord, tid);
@@ -223,8 +223,8 @@ TEST(LogForged, a_segment_that_ends_in_its_first_block_is_refused) {
   }
 }
 
-// Goal: a seal is whole or absent. Method: one that nobody needs, of a log that was not closed, as
-// if its sector had rotted.
+// Goal: a seal is whole or absent. Method: a seal of a log that was not closed, which is not
+// needed, in a damaged sector.
 TEST(LogForged, half_a_seal_is_refused) {
   FailingDevice device;
   make_log(&device, false);
@@ -251,7 +251,7 @@ TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
   expect_refused(&device, "savepoint: no valid slot");
 }
 
-// Goal: a savepoint of yesterday does not take segments that hold data for leftovers.
+// Goal: an old savepoint does not take segments with data for orphaned files.
 TEST(LogForged, an_older_savepoint_is_refused) {
   FailingDevice device;
   make_log(&device, true);
@@ -300,7 +300,7 @@ TEST(LogForged, a_seal_that_must_be_there_and_is_not_is_refused) {
   expect_refused(&closed, kFirst + ": the seal at offset 2048 is missing");
 }
 
-// Two segments of one incarnation that crashed; the first one has lost its seal.
+// Makes two segments of one incarnation that crashed; the first one has lost its seal.
 void make_unsealed_pair(FailingDevice* device) {
   make_log(device, false, 18, 5'000);
   ASSERT_TRUE(device->exists(kSecond));
@@ -317,7 +317,7 @@ TEST(LogForged, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
   expect_refused(none.get(), kFirst + " has no valid successor");
   std::uint64_t end;
   std::memcpy(&end, made.bytes_of(kSecond).data() + kEnd, sizeof(end));
-  // Behind the last frame, which is a mark, and within the one before.
+  // The wrong ends are after the last frame, which is a mark, and within the one before.
   for (const std::uint64_t wrong : {end + kBlockBytes, end - 2 * kBlockBytes}) {
     const auto device = made.copy();
     poke(device.get(), kSecond, kEnd, wrong);
@@ -326,8 +326,8 @@ TEST(LogForged, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
   }
 }
 
-// Goal: what a savepoint knows to be synced is not taken for a torn tail. Method: all frames of one
-// logger are lost; the other one had begun a segment since, and written a savepoint.
+// Goal: frames that a savepoint proves to be synced are not taken for a torn tail. Method: all
+// frames of one logger are lost; the other one has begun a segment since, and written a savepoint.
 TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
   FailingDevice device;
   {
@@ -347,8 +347,8 @@ TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
   expect_refused(&device, other + ": no valid frame at offset 4096");
 }
 
-// Goal: a cut that another segment was sealed with is durable. Method: the segment with the mark
-// behind that cut loses its frames.
+// Goal: the cut in another segment's seal is durable. Method: the segment with the mark of that cut
+// loses its frames.
 TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
   FailingDevice device;
   {
@@ -370,7 +370,7 @@ TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
 TEST(LogForged, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {
   FailingDevice device;
   {
-    LogRun run(&device);  // its last records have epochs above its last mark
+    LogRun run(&device);  // the last records have epochs above the last mark
     ASSERT_OK(run.open_and_start());
     run.runtime.run_for(30'000);
     TestSession* const session = run.session(0);

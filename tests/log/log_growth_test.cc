@@ -1,7 +1,7 @@
 // ctest-labels: crash
-// A segment says how long its file is (L27): one that was cut is refused wherever that was, and
-// what it says is true after a crash at any call. Most devices here have no room for whole pieces,
-// so that the file grows before every frame.
+// A segment has the length of its file (L27): a file that was cut anywhere is refused, and the
+// length is right after a crash at any call. Most devices here have no space for whole pieces, so
+// that the file grows before every frame.
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -23,7 +23,7 @@ FrameHeader frame_at(const std::vector<char>& bytes, std::uint64_t offset) {
   return frame;
 }
 
-// Where the frames of a segment begin, and the last one ends.
+// Returns where the frames of a segment begin, and where the last one ends.
 std::vector<std::uint64_t> frames_of(const std::vector<char>& bytes, std::size_t* growths) {
   std::vector<std::uint64_t> offsets;
   std::uint64_t at = kBlockBytes;
@@ -37,7 +37,7 @@ std::vector<std::uint64_t> frames_of(const std::vector<char>& bytes, std::size_t
   return offsets;
 }
 
-// Commits, each waited for, then the power fails.
+// Makes commits, each waited for, then lets power fail.
 History make_log(FailingDevice* device, std::uint64_t segment_bytes, std::uint64_t commits,
                  std::size_t bytes) {
   LogRun run(device, 1, segment_bytes);
@@ -82,7 +82,8 @@ TEST(LogGrowth, a_segment_without_a_seal_that_was_cut_anywhere_is_refused) {
   }
 }
 
-// Goal: the same for a segment of several whole pieces. Method: cut in and around every frame.
+// Goal: a segment of several whole pieces that was cut is refused. Method: cuts in and around every
+// frame.
 TEST(LogGrowth, a_segment_of_many_pieces_that_was_cut_is_refused) {
   FailingDevice made;
   const History expected = make_log(&made, 32u << 20, 27, 1'000'000);
@@ -143,12 +144,12 @@ TEST(LogGrowth, a_growth_that_is_not_laid_out_as_one_is_refused) {
   };
   const std::string here = "offset 4096 does not check out";
   forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes, here);
-  forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes, here, 8);  // else a sound piece
+  forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes, here, 8);  // otherwise a sound piece
   forge(offsetof(FrameHeader, frame_bytes) + 1, 0x20, 2 * kBlockBytes, here);
   forge(sizeof(FrameHeader) + 1, 0x50, kBlockBytes, "was 20480 bytes long");
 }
 
-// A run that grows a lot.
+// Makes a run whose segment grows much.
 Committed run_and_grow(FailingDevice* device, bool is_tight, const std::function<void()>& begun) {
   LogRun run(device, 1, is_tight ? 1u << 20 : 64u << 10);
   EXPECT_TRUE(run.open_and_start().is_ok());
@@ -198,7 +199,7 @@ TEST(LogGrowth, one_failing_call_while_a_segment_grows_loses_nothing) {
             device.fail(kind, skip, error_number);
           });
           was_met = device.calls(kind) - before > skip;
-          EXPECT_EQ(grown.all, cut_at(grown.all, grown.announced));  // all of it came through
+          EXPECT_EQ(grown.all, cut_at(grown.all, grown.announced));  // all of it survived
           device.crash_power(FailingDevice::kDropAll);
           device.set_capacity(FailingDevice::kUnlimited);
           expect_kept(&device, grown);
@@ -218,12 +219,12 @@ TEST(LogGrowth, a_device_without_room_for_one_frame_more_is_waited_for) {
   const auto epoch = session->commit(1, 40);
   ASSERT_OK(epoch);
   EXPECT_EQ(run.wait(*epoch).code(), ErrorCode::kOutOfSpace);
-  device.set_capacity(device.used_bytes() + 2 * kBlockBytes);  // its growth, and itself
+  device.set_capacity(device.used_bytes() + 2 * kBlockBytes);  // the growth, and the frame
   run.runtime.run_for(200'000);
   ASSERT_OK(run.wait(*epoch));
 }
 
-// Goal: commits that are waited for cost one sync each, also when the file grows, and it grows no
+// Goal: each commit with a wait costs one sync, also when the file grows, and the file grows no
 // further than its segment.
 TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
   FailingDevice device;
@@ -244,8 +245,8 @@ TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
   EXPECT_EQ(growths, 3u);
 }
 
-// Goal: a length that was asked for ahead is said only when its sync was successful. Method: that
-// sync fails, or there is no room for the piece; then as much is written as needs it.
+// Goal: a length that was preallocated is recorded only when its sync was successful. Method: that
+// sync fails, or there is no space for the piece; then enough is written to need it.
 TEST(LogGrowth, a_piece_that_was_added_in_vain_is_not_told) {
   for (const Call kind : {Call::kSync, Call::kPreallocate}) {
     FailingDevice device;
@@ -269,8 +270,8 @@ TEST(LogGrowth, a_piece_that_was_added_in_vain_is_not_told) {
   }
 }
 
-// Goal: no crash finds a segment that is shorter than it says. Method: look at what has reached the
-// device whenever a file is to be cut: at the end, and by the start after a crash.
+// Goal: no crash leaves a segment that is shorter than its recorded length. Method: the test checks
+// the synced state whenever a file is to be cut: at the end, and by the start after a crash.
 TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
   FailingDevice device;
   int cuts = 0;
@@ -291,9 +292,9 @@ TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
   EXPECT_EQ(cuts, 2);
 }
 
-// Goal: before a frame is written a second time, all that the first attempt left is zero, and the
-// file is as long as before (L15). Method: a frame of many blocks fails half way; look at what a
-// power failure would leave of its place when it is written again.
+// Goal: before a frame is written a second time, its place is zero, and the file is as long as
+// before (L15). Method: a frame of many blocks fails half way; the test checks the synced state of
+// its place when it is written again.
 TEST(LogGrowth, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
   FailingDevice device;
   LogRun run(&device);
@@ -320,7 +321,7 @@ TEST(LogGrowth, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
     }
   });
   device.fail(Call::kWrite, 0, ENOSPC);
-  device.fail(Call::kWrite, 3, ENOSPC);  // in the midst of clearing
+  device.fail(Call::kWrite, 3, ENOSPC);  // within the clearing
   const auto epoch = run.session(0, 1u << 20)->commit(1, 500'000);
   ASSERT_OK(epoch);
   run.runtime.run_for(1'000'000);
@@ -329,7 +330,7 @@ TEST(LogGrowth, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
   EXPECT_GT(frame_bytes, 400'000u);
 }
 
-// Goal: after an error other than a full device the place is given up with its segment.
+// Goal: after an error other than a full device the place is abandoned with its segment.
 TEST(LogGrowth, a_place_that_cannot_be_cleared_is_given_up) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     FailingDevice device;

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that
-// commit records which carry their own checksum, and the history to compare recovery with.
+// Parts that tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that
+// commit records with a checksum of their own, and the history with which recovery is compared.
 
 #include <algorithm>
 #include <cstdlib>
@@ -59,7 +59,7 @@ inline std::string payload_of(std::uint64_t value, std::size_t bytes) {
 inline const std::string kFirst = "log-0-00000001";
 inline const std::string kSecond = "log-0-00000002";
 
-// What stands in a file.
+// Reads a value of a file.
 template <typename T>
 T load(const FailingDevice& device, const std::string& name, std::uint64_t offset) {
   T value;
@@ -99,7 +99,7 @@ class TestSession {
   const std::vector<Written>& history() const { return history_; }
   Status detach() { return log_->detach(soc_, &ring_); }
 
-  // Commits one transaction of `records` records; its epoch, or why not.
+  // Commits one transaction of `records` records and returns its epoch.
   Result<Epoch> commit(std::uint64_t value, std::size_t payload_bytes, std::size_t records = 1) {
     std::vector<LogRecord*> made;
     for (std::size_t i = 0; i < records; ++i) {
@@ -136,7 +136,7 @@ class TestSession {
   std::vector<Written> history_;
 };
 
-// Everything that read_segment() tells, in order, by (incarnation, session).
+// Reads all segments; the records are in order, by (incarnation, session).
 inline Status read_all(const Log& log, History* found) {
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
     FOEDUS_CHECK(log.read_segment(i, [&](std::uint32_t session, std::uint64_t incarnation,
@@ -191,7 +191,7 @@ class LogRun {
   Status wait(Epoch epoch, std::uint64_t timeout_us = 10'000'000) {
     return log->durability().wait(epoch, timeout_us);
   }
-  // One record, which is durable then.
+  // Commits one record and waits until it is durable.
   Result<Epoch> commit_durably(TestSession* session, std::uint64_t value,
                                std::size_t payload_bytes) {
     FOEDUS_TRY(const Epoch epoch, session->commit(value, payload_bytes));
@@ -202,7 +202,7 @@ class LogRun {
     for (const auto& session : sessions) FOEDUS_CHECK(session->detach());
     return log->close();
   }
-  // What this run's sessions committed, under one incarnation number.
+  // Returns the commits of this run's sessions, under one incarnation number.
   History history(std::uint64_t incarnation) const {
     History all;
     for (std::size_t i = 0; i < sessions.size(); ++i) {
@@ -224,7 +224,7 @@ class LogRun {
   bool clock_runs_ = false;
 };
 
-// The part of `all` that a cut at `cut` leaves.
+// Returns the part of `all` that a cut at `cut` leaves.
 inline History cut_at(const History& all, Epoch cut) {
   History left;
   for (const auto& [key, list] : all) {
@@ -235,14 +235,14 @@ inline History cut_at(const History& all, Epoch cut) {
   return left;
 }
 
-// What a run committed, and what it was told to be durable.
+// The commits of a run, and the epoch that was announced as durable.
 struct Committed {
   History all;
   Epoch announced;
 };
 
-// After a crash: all up to the cut, whole, and nothing that was announced lies behind it; and a new
-// run can begin.
+// Checks after a crash that all commits up to the cut are there, that no announced commit is above
+// it, and that a new run can begin.
 inline void expect_kept(FailingDevice* device, const Committed& before) {
   LogRun run(device);
   ASSERT_OK(run.open());

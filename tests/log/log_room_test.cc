@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// What the log is short of for a while is waited out: room on the device where only a sync tells,
-// descriptors, memory.
+// The log waits when a resource is missing for a while: space on a device that reports it only at a
+// sync, descriptors, memory.
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -24,8 +24,7 @@ History found_in(FailingDevice* device) {
   return found;
 }
 
-// A device that sees only at a sync that it is full, and has room for what is synced first of each
-// file.
+// Lets a device notice only at a sync that it is full, with space for the first sync of each file.
 void fill_up_at_sync(FailingDevice* device, const bool* is_full) {
   const auto synced = std::make_shared<std::set<std::string>>();
   device->set_observer([=](const CallSeen& call) {
@@ -34,7 +33,7 @@ void fill_up_at_sync(FailingDevice* device, const bool* is_full) {
   });
 }
 
-// Goal: a full device costs no file and no segment, however long it is, and few attempts.
+// Goal: a full device costs no file and no segment, however long it is full, and few attempts.
 TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
   FailingDevice device;
   History expected;
@@ -69,9 +68,9 @@ TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
   EXPECT_EQ(found_in(&device), expected);
 }
 
-// Goal: what is left of frames that were taken back confuses no reader. Method: there are several,
-// and the file has grown for them; the second attempt has other content; the power fails at each
-// call of it, and any sectors of either survive.
+// Goal: remains of frames that were taken back confuse no reader. Method: there are several, and
+// the file has grown for them; the second attempt has other contents; power fails at each of its
+// calls, and any sectors of either survive.
 constexpr std::uint64_t kProcessEnds = 1;
 TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
   for (std::uint64_t failing = 0; failing < 3; ++failing) {
@@ -87,7 +86,7 @@ TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
           LogRun run(&device, 1, 64u << 10);
           ASSERT_OK(run.open_and_start());
           TestSession* const session = run.session(0, 512u << 10);
-          TestSession* const first = run.session(0);  // in a frame of both
+          TestSession* const first = run.session(0);  // in a frame of both sessions
           TestSession* const second = run.session(0);
           ASSERT_OK(run.commit_durably(second, 1, 1'000));
           ASSERT_OK(second->commit(2, 2'600));
@@ -99,7 +98,7 @@ TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
           run.runtime.run_for(300'000);
           before = {run.history(1), run.log->durability().durable()};
           if (seed == kProcessEnds) {
-            device.crash_process();  // what the failed sync gave up is there to be read
+            device.crash_process();  // reads see the bytes that the failed sync gave up
           } else {
             device.crash_power(seed);
           }
@@ -111,8 +110,8 @@ TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
   }
 }
 
-// Goal: a failed sync is not taken for one that was not made because the heap was spent while it
-// was reported. Method: one fails behind the log's back, and the log's own is left by an exception.
+// Goal: a failed sync is not taken for a missing one because the heap was spent while it was
+// reported. Method: one sync fails without the log, and the log's own sync is left by an exception.
 TEST(LogRoom, a_sync_that_is_left_by_an_exception_has_failed) {
   FailingDevice device;
   History expected;
@@ -142,7 +141,7 @@ TEST(LogRoom, a_sync_that_is_left_by_an_exception_has_failed) {
   EXPECT_EQ(found_in(&device), expected);
 }
 
-// A session that commits while nothing becomes durable, and its ring.
+// Lets a session commit while no commit becomes durable, and checks its ring.
 void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
   run->log->roll_segments();
   ASSERT_OK(session->commit(2, 1'000));
@@ -154,8 +153,8 @@ void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
   run->runtime.run_for(50'000);
 }
 
-// Goal: who is short of descriptors or memory for a while loses nothing by it, not even a session
-// that wants to go. Method: the system is, where a segment or the savepoint is opened.
+// Goal: a temporary lack of descriptors or memory loses no commit, and lets a session detach.
+// Method: the lack is met when a segment or the savepoint is opened.
 TEST(LogRoom, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
   for (const Call kind : {Call::kCreate, Call::kOpen}) {
     for (const int error_number : {EMFILE, ENFILE, ENOMEM}) {
@@ -183,8 +182,8 @@ TEST(LogRoom, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
   }
 }
 
-// Goal: as above, of the heap, and of a savepoint for which there is no room. Method: what writes
-// it throws, or has none, again and again.
+// Goal: a temporary lack of heap, or of space for a savepoint, loses no commit. Method: the write
+// of the savepoint throws, or finds no space, again and again.
 TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
   for (const bool throws : {false, true}) {
     SCOPED_TRACE(throws);
@@ -215,7 +214,7 @@ TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
   }
 }
 
-// Goal: who closes a log as soon as there is room loses nothing by it; who has none is told.
+// Goal: closing a log as soon as there is space loses no commit; without space it fails.
 TEST(LogRoom, a_log_that_is_closed_tries_again_first) {
   for (const bool has_room : {true, false}) {
     FailingDevice device;
@@ -240,8 +239,8 @@ TEST(LogRoom, a_log_that_is_closed_tries_again_first) {
   }
 }
 
-// Goal: covered segments go once they can. Method: first the savepoint that no longer counts them
-// cannot be written, then one of them cannot be removed.
+// Goal: covered segments are removed once that is possible. Method: first the savepoint without
+// them cannot be written, then one of them cannot be removed.
 TEST(LogRoom, covered_segments_that_could_not_be_removed_are_removed_the_next_time) {
   FailingDevice device;
   LogRun run(&device, 1, 64u << 10);

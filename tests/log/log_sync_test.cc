@@ -1,5 +1,5 @@
-// Others commit, roll segments and wait while the logger stands before its sync: what they did then
-// is durable with the next one, not with this one.
+// Sessions commit, roll segments and wait while the logger is stopped before its sync: commits of
+// that time are durable with the next sync, not with this one.
 // ctest-labels: crash
 #include <functional>
 
@@ -11,8 +11,8 @@ namespace {
 
 using ::foedus::testing::AtSyncPoint;
 
-// A run of a log, of which one step of the logger is held before its sync, and the power failure
-// behind that step.
+// A run of a log in which one step of the logger is stopped before its sync, and power fails after
+// that step.
 class LogSync : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -35,7 +35,7 @@ class LogSync : public ::testing::Test {
     step();
     EXPECT_EQ(at.runs(), 1u);
   }
-  // Values of `session`, which were committed in this order.
+  // Checks that the values of `session` are found, in the order of their commits.
   void expect_found(std::uint32_t session, const std::vector<std::uint64_t>& values) {
     if (run_ != nullptr) device_.crash_power(FailingDevice::kDropAll);
     run_.reset();
@@ -55,7 +55,7 @@ class LogSync : public ::testing::Test {
 };
 
 // Goal: L22 and L23. Method: the epoch of the commit is published while the logger is before its
-// sync, so that all loggers could be asked for it.
+// sync, so that it can be requested from all loggers.
 TEST_F(LogSync, a_commit_before_the_sync_is_not_told_durable_by_it) {
   Epoch epoch;
   step_with([&] {
@@ -90,7 +90,7 @@ TEST_F(LogSync, a_commit_before_the_sync_is_durable_with_the_next_one) {
   expect_found(1, {2});
 }
 
-// The segment that is about to be synced is the one that is to be left: it is synced and then left.
+// The segment that is about to be synced is to be rolled: it is synced first.
 TEST_F(LogSync, a_roll_before_the_sync_begins_a_segment_behind_it) {
   Epoch epoch;
   step_with([&] {
@@ -106,9 +106,9 @@ TEST_F(LogSync, a_roll_before_the_sync_begins_a_segment_behind_it) {
   expect_found(1, {2});
 }
 
-// Goal: records that the logger has taken from a ring are not overwritten before they are synced:
-// a failed sync writes them again. Method: the session fills its ring meanwhile, and is told that
-// there is no room; then the sync fails.
+// Goal: records that the logger has taken from a ring are not overwritten before they are synced: a
+// failed sync writes them again. Method: the session fills its ring meanwhile, and gets the error
+// that there is no space; then the sync fails.
 TEST_F(LogSync, a_full_ring_before_a_failing_sync_loses_nothing) {
   std::vector<std::uint64_t> values{1};
   step_with([&] {
@@ -127,7 +127,7 @@ TEST_F(LogSync, a_full_ring_before_a_failing_sync_loses_nothing) {
   expect_found(0, values);
 }
 
-// (For one that leaves meanwhile: log_threads_test.)
+// A session attaches before the sync. log_threads_test has one that detaches then.
 TEST_F(LogSync, a_ring_that_is_attached_before_the_sync_is_written_with_the_next) {
   Epoch epoch;
   TestSession* third = nullptr;

@@ -1,4 +1,4 @@
-// The log from open() to close(): what was committed is read back, in order, once.
+// The log from open() to close(): commits are read back, in order, once.
 #include "foedus-core/log/log.h"
 
 #include "tests/log/log_harness.h"
@@ -6,7 +6,7 @@
 namespace foedus::log::testing {
 namespace {
 
-// Opens what `device` holds and compares it with `expected`.
+// Opens the log of `device` and compares it with `expected`.
 void expect_found(FailingDevice* device, const History& expected, bool clean) {
   LogRun run(device);
   ASSERT_OK(run.open());
@@ -62,7 +62,7 @@ TEST(Log, what_is_durable_survives_a_power_failure_that_drops_all_that_is_unsync
     ASSERT_OK(epoch);
     ASSERT_OK(run.wait(*epoch));
     expected = run.history(1);
-    ASSERT_OK(session->commit(2, 100));  // nobody waits for it
+    ASSERT_OK(session->commit(2, 100));  // no wait for it
     device.crash_power(FailingDevice::kDropAll);
   }
   expect_found(&device, expected, false);
@@ -210,7 +210,7 @@ TEST(Log, all_that_is_covered_is_removed_once_the_segments_were_rolled) {
   }
   ASSERT_OK(run.wait(last));
   run.runtime.run_for(50'000);
-  run.log->roll_segments();  // idle loggers do it, too
+  run.log->roll_segments();  // idle loggers roll, too
   run.runtime.run_for(50'000);
   ASSERT_OK(run.log->remove_segments_up_to(last));
   for (const LogSegment& segment : run.log->segments()) {

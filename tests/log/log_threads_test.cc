@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// The log with real threads on real files: sessions that commit, wait, come and go.
+// The log with real threads on real files: sessions commit, wait, attach and detach.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -42,9 +42,9 @@ void work(Log* log, epoch::EpochClock* clock, std::uint32_t number, std::vector<
   *history = session.history();
 }
 
-// Goal: a ring that was detached is never looked at again, so that its memory may go. Method: hold
-// the logger behind its look at the rings, or, with records of this ring in hand, before the sync;
-// a detach has to wait for the end of that step.
+// Goal: a detached ring is never read again, so that its memory may be freed. Method: the logger is
+// stopped after it has read the rings, or, with records of this ring, before the sync; a detach has
+// to wait for the end of that step.
 std::atomic<bool> holds_logger{false};
 std::atomic<bool> logger_is_held{false};
 
@@ -70,7 +70,7 @@ TEST_P(LogDetach, waits_for_the_step_that_has_seen_the_ring) {
   logger_is_held.store(false);
   holds_logger.store(true);
   base::set_sync_point_hook(hold_logger);
-  runtime->start(&clock);  // its first epoch makes the logger step
+  runtime->start(&clock);  // the first epoch makes the logger step
   while (!logger_is_held.load()) std::this_thread::yield();
   std::atomic<bool> is_detached{false};
   std::thread detacher([&] {

@@ -1,5 +1,5 @@
 // ctest-labels: crash
-// The slots of the savepoint under crashes that tear them, one after the other.
+// The slots of the savepoint under crashes that tear them, one after another.
 #include "foedus-core/log/savepoint.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kSlotBytesOfSavepoint = 4096;
 const std::string kName{kSavepointName};
 
-// The `loggers` of its incarnation have a segment each.
+// Returns the next savepoint, whose `loggers` have a segment each.
 Savepoint next_of(const Savepoint& last, std::uint32_t loggers) {
   Savepoint next = last;
   ++next.incarnation;
@@ -25,7 +25,7 @@ Savepoint next_of(const Savepoint& last, std::uint32_t loggers) {
   return next;
 }
 
-// Written, and torn by a crash.
+// Writes a savepoint, which a crash tears.
 void write_and_crash(FailingDevice* device, Savepoint savepoint, std::uint64_t seed) {
   device->fail(Call::kSync, 0, EIO, true);
   ASSERT_EQ(write_savepoint(device, &savepoint).error_number(), EIO);
@@ -36,8 +36,8 @@ constexpr std::uint64_t kSeedsBegin = 2;
 constexpr std::uint64_t kSeedsEnd = 34;
 constexpr std::uint32_t kLoggersTorn = 4;
 
-// A device with a first savepoint, which is returned, and the next one, torn by a crash. Nothing if
-// that one is whole.
+// Makes a device with a first savepoint, which is returned, and the next one, torn by a crash.
+// Returns nullopt if that one is whole.
 std::optional<Savepoint> make_torn(FailingDevice* device, std::uint64_t seed) {
   Savepoint first = empty_savepoint();
   EXPECT_TRUE(create_savepoint(device, &first).is_ok());
@@ -48,7 +48,7 @@ std::optional<Savepoint> make_torn(FailingDevice* device, std::uint64_t seed) {
   return *found;
 }
 
-// Starts on a copy of the device, tears the next savepoint there, and returns the one that counts.
+// Starts on a copy of the device, tears the next savepoint there, and returns the valid one.
 Savepoint start_and_tear(const FailingDevice& device, const Savepoint& found, std::uint64_t seed) {
   const auto next_device = device.copy();
   EXPECT_TRUE(rewrite_savepoint(next_device.get(), found).is_ok());
@@ -58,8 +58,8 @@ Savepoint start_and_tear(const FailingDevice& device, const Savepoint& found, st
   return last.is_ok() ? *last : found;
 }
 
-// Goal: L29. Method: of the second savepoint some sectors reached the device; a start goes on by
-// the first one, and power fails while it writes a third, of which some sectors do.
+// Goal: L29. Method: some sectors of the second savepoint reached the device. A start uses the
+// first one, and power fails while it writes a third, of which some sectors reach the device.
 TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
   int torn_twice = 0;
   for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
@@ -75,7 +75,7 @@ TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
   EXPECT_GT(torn_twice, FailingDevice::is_persistent_memory() ? -1 : 100);
 }
 
-// Goal: the same after a start that could not sync the slot that it had cleared. The next one sees
+// Goal: L29 after a start that could not sync the slot that it had cleared. The next start sees
 // zeroes there that the device never got (V2).
 TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
   for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
@@ -92,8 +92,8 @@ TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
   }
 }
 
-// Goal: the slot that is written next stays if it is whole, with the oldest savepoint, and goes if
-// it is not.
+// Goal: the slot that is written next is kept if it is whole, with the oldest savepoint, and
+// cleared if it is not.
 TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
@@ -110,8 +110,8 @@ TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes)
   EXPECT_EQ(device.bytes_of(kName), bytes);
 }
 
-// Goal: one that a device has cut behind its second slot, which has the first savepoint, serves,
-// and has the place of the next.
+// Goal: a savepoint file that was cut after its second slot, which has the first savepoint, can be
+// used, and gets the slot for the next one.
 TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
@@ -130,8 +130,8 @@ TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
   }
 }
 
-// Goal: no more than one slot is torn at a time, for a start clears one (L29). Method: the first
-// attempt fails, of the write or of its sync; the second one goes to the same place.
+// Goal: no more than one slot is torn at a time, because a start clears one (L29). Method: the
+// first attempt fails, of the write or of its sync; the second one goes to the same place.
 TEST(SavepointSlots, a_second_attempt_goes_to_the_slot_of_the_first) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     FailingDevice device;
@@ -149,7 +149,7 @@ TEST(SavepointSlots, a_second_attempt_goes_to_the_slot_of_the_first) {
   }
 }
 
-// Goal: no slot is written before all others were, so that no memory wears before the rest.
+// Goal: no slot is written again before all others were, so that all wear evenly.
 TEST(SavepointSlots, all_of_them_are_written_in_turn) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();

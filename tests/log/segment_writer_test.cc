@@ -1,7 +1,6 @@
 // ctest-labels: memory
-// A segment whose syncs find no room: what was appended since the last one is taken back and
-// appended otherwise. Whatever a crash leaves is a prefix of one of the attempts, and of the last
-// one once that was synced.
+// A segment whose syncs find no space: frames since the last sync are taken back and appended
+// again. A crash leaves a prefix of one of the attempts, and of the last one once that was synced.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::size_t kRingBytes = 1u << 20;
 constexpr std::uint64_t kNoMark = 0;
-// Of all pairs of attempts: slow builds try every third, the release build all.
+// Slow builds try every third pair of attempts, the release build all.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kStride = 3;
 #else
@@ -28,7 +27,7 @@ constexpr std::size_t kStride = 1;
 #endif
 const std::string kName = segment_name(0, 1);
 
-// Known by its epoch, of which there is only one.
+// A frame, which is identified by its epoch.
 struct Frame {
   std::uint64_t epoch;
   std::size_t bytes;
@@ -51,7 +50,7 @@ Attempt both(Attempt one, const Attempt& other) {
   return one;
 }
 
-// What all frames are of.
+// Returns the ring from which all frames are made.
 char* ring_memory() {
   static const RingMemory memory(kRingBytes);
   static std::once_flag filled;
@@ -80,7 +79,7 @@ struct Segment {
     EXPECT_TRUE(pack.try_add(ring, 0, frame.bytes, epochs));
     return writer->append_packed(pack, frame.mark);
   }
-  // As a logger does: an attempt for which a sync found no room is made again.
+  // Repeats an attempt for which a sync found no space, as a logger does.
   Status append_and_sync(const Attempt& frames) {
     for (;;) {
       Status status;
@@ -120,7 +119,7 @@ Result<Found> look(FailingDevice* device) {
   return found;
 }
 
-// `found` begins `all`, and the marks are those of it.
+// Returns whether `found` is a prefix of `all`, with its marks.
 bool is_prefix(const Found& found, const Attempt& all) {
   if (found.epochs.size() > all.size()) return false;
   std::uint64_t mark = 3;
@@ -133,15 +132,15 @@ bool is_prefix(const Found& found, const Attempt& all) {
 
 struct Setting {
   std::uint64_t segment_bytes;
-  Attempt begun;  // and synced
+  Attempt begun;  // begun and synced
   std::vector<Attempt> attempts;
-  std::vector<std::uint64_t> rereads;  // what reads see after a failed sync
-  std::vector<std::uint64_t> seeds;    // of what a crash leaves
+  std::vector<std::uint64_t> rereads;  // seeds of reads after a failed sync
+  std::vector<std::uint64_t> seeds;    // of crashes
 };
 
 constexpr std::uint64_t kProcessEnds = 1;
 
-// A file that grows by all of its length when this is needed.
+// A file that grows by all of its length when necessary.
 const Setting kSmall{64u << 10,
                      packed(10, 2, 10),
                      {packed(20, 1, 19), packed(20, 3, 19), packed(20, 5, kNoMark),
@@ -150,7 +149,7 @@ const Setting kSmall{64u << 10,
                       both(direct(20, 100'000), packed(21, 2, 21))},  // grows
                      {FailingDevice::kKeepAll, FailingDevice::kDropAll},
                      {FailingDevice::kDropAll, FailingDevice::kKeepAll, kProcessEnds, 7, 8}};
-// One that grows ahead, by the sync that fails, and then by what is written.
+// A file that grows ahead, by the sync that fails, and then by the frames.
 const Setting kLarge{16u << 20,
                      both(direct(10, 900'000), direct(11, 900'000)),
                      {both(direct(20, 400'000), packed(21, 1, 21)),
@@ -158,12 +157,12 @@ const Setting kLarge{16u << 20,
                      {FailingDevice::kKeepAll},
                      {FailingDevice::kDropAll}};
 
-// What a test varies, and says if it fails.
+// The parameters of a case, which a failure prints.
 struct Case {
   const Setting* setting;
   std::size_t first, second;  // attempts
   std::uint64_t failing;      // sync of the first one
-  std::uint64_t failures;     // of syncs behind that
+  std::uint64_t failures;     // of later syncs
   std::uint64_t reread;
   std::uint64_t skip;         // calls from there to the end of power
   std::uint64_t seed;
@@ -178,7 +177,7 @@ struct Case {
   }
 };
 
-// The epochs of the second attempt are other ones, so that it is known from the first.
+// Returns frames with other epochs, so that the second attempt differs from the first.
 Attempt renamed(Attempt frames) {
   for (Frame& frame : frames) {
     frame.epoch += 100;
@@ -187,7 +186,7 @@ Attempt renamed(Attempt frames) {
   return frames;
 }
 
-// False once the power lasts to the end.
+// Returns false once power lasts to the end.
 bool try_case(const Case& c) {
   FailingDevice device;
   const Attempt& begun = c.setting->begun;
@@ -225,7 +224,7 @@ bool try_case(const Case& c) {
   return !is_done;
 }
 
-// All attempts behind all others.
+// Tries each attempt after each other one.
 std::uint64_t try_cases(const Setting& setting) {
   const std::size_t count = setting.attempts.size();
   std::uint64_t cases = 0;
@@ -245,8 +244,8 @@ std::uint64_t try_cases(const Setting& setting) {
   return cases;
 }
 
-// Goal: L15, L27. Method: every two attempts, of other frames and lengths; the power fails, or the
-// process ends, at each call of the second.
+// Goal: L15, L27. Method: each pair of attempts, with different frames and lengths; power fails, or
+// the process ends, at each call of the second.
 TEST(SegmentWriter, what_is_left_of_an_attempt_that_was_taken_back_is_in_nobodys_way) {
   EXPECT_GE(try_cases(kSmall), 1'000u);
 }
@@ -254,8 +253,8 @@ TEST(SegmentWriter, what_a_file_grew_ahead_by_is_taken_back_as_well) {
   EXPECT_GE(try_cases(kLarge), 100u);
 }
 
-// Goal: L27, also for what an attempt that was taken back had grown by. Method: the file is cut at
-// each block.
+// Goal: L27, also for the growth of an attempt that was taken back. Method: the file is cut at each
+// block.
 TEST(SegmentWriter, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_the_same_frames) {
   for (const std::uint64_t reread : {FailingDevice::kKeepAll, FailingDevice::kDropAll}) {
     for (std::uint64_t failing = 0; failing < 2; ++failing) {
@@ -280,7 +279,7 @@ TEST(SegmentWriter, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_the_s
   }
 }
 
-// Goal: a mark, and epochs, that were taken back are not said.
+// Goal: a seal does not have marks and epochs that were taken back.
 TEST(SegmentWriter, a_seal_says_nothing_of_what_was_taken_back) {
   FailingDevice device;
   Segment segment(&device, kSmall.segment_bytes);
