@@ -1,5 +1,5 @@
 #pragma once
-// Pages of the SSD tier that are made for NvmPages, and what tests ask about them.
+// Pages of the SSD tier that are made for NvmPages, and calls that check them.
 
 #include <gtest/gtest.h>
 

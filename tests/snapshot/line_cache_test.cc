@@ -46,7 +46,7 @@ class LineCacheTest : public ::testing::Test {
     }
     return lines_->add(id, lines, lines, page.bytes);
   }
-  // Which of the lines are there, each checked.
+  // Returns the lines that are there, each checked.
   LineMask read(page::SnapshotPageId id, LineMask wanted = ~LineMask{0}) {
     page::PageBytes page;
     const LineMask found = lines_->read(id, wanted, page.bytes);
@@ -106,8 +106,8 @@ TEST_F(LineCacheTest, a_page_and_its_line_page_are_two) {
   EXPECT_EQ(read(page_of(1)), 0b1u);
 }
 
-// Goal: line pages that do not stay are fewer after a while (K23). Method: whole pages are wanted
-// again and again, and take the frames.
+// Goal: K23. Method: lines of many more pages than the cache can hold are added in turn; those of
+// the last ones must still be there.
 TEST_F(LineCacheTest, there_are_as_many_line_pages_as_stay) {
   make(LineCache::Frames::kMiniPages, PageCache::kBytesMin);
   std::uint32_t number = 0;

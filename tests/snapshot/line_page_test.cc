@@ -24,7 +24,7 @@ void make_page(page::SnapshotPageId id, page::PageBytes* to) {
   }
 }
 
-// True if these lines are those of the page.
+// Returns whether these lines are those of the page.
 bool are_of(page::SnapshotPageId id, LineMask lines, const page::PageBytes& page) {
   page::PageBytes made;
   make_page(id, &made);
@@ -46,7 +46,7 @@ class LinePageTest : public ::testing::Test {
     make_page(id, &page);
     return lines_->add(id, lines, page.bytes, kMiniLines, &evicted_);
   }
-  // Which of the lines are there, each checked.
+  // Returns the lines that are there, each checked.
   LineMask read(page::SnapshotPageId id, LineMask lines = ~LineMask{0}) {
     page::PageBytes page;
     const LineMask found = lines_->read(id, lines, page.bytes);
@@ -145,7 +145,7 @@ TEST_F(LinePageTest, where_all_are_used_one_goes_all_the_same) {
   }
 }
 
-// Mini pages that were not used go in the order in which they came.
+// Unused mini pages are evicted in the order in which they came.
 TEST_F(LinePageTest, the_hand_goes_round) {
   for (std::uint32_t page = 0; page < 100; ++page) {
     add(page_of(page), 0b1);
@@ -158,8 +158,8 @@ TEST_F(LinePageTest, the_hand_goes_round) {
   }
 }
 
-// Goal: whatever comes in whatever order, lines are those of their page. Method: random ones, each
-// read checked.
+// Goal: lines are those of their page, in any order of changes. Method: random changes; each read
+// is checked.
 TEST_F(LinePageTest, lines_survive_any_order_of_changes) {
   std::uint64_t random = 7;
   std::uint64_t found = 0;
@@ -174,8 +174,8 @@ TEST_F(LinePageTest, lines_survive_any_order_of_changes) {
   EXPECT_GT(found, 100'000u);
 }
 
-// Goal: a reader that was overtaken believes nothing (K18). Method: while it is behind its copy,
-// another page comes into the frame.
+// Goal: a reader does not use a copy of a frame that changed (K18). Method: after the copy another
+// page comes into the frame.
 TEST_F(LinePageTest, a_copy_of_a_frame_that_changes_counts_for_nothing) {
   add(page_of(0), 0b11);
   {
@@ -191,7 +191,7 @@ TEST_F(LinePageTest, a_copy_of_a_frame_that_changes_counts_for_nothing) {
   EXPECT_EQ(read(page_of(20)), 0b11u);
 }
 
-// Goal: no wait (K20), for a reader that comes in the midst of a change and for a second writer.
+// Goal: no wait (K20), for a reader that comes during a change and for a second writer.
 TEST_F(LinePageTest, nobody_waits_for_who_changes_a_frame) {
   add(page_of(0), 0b1);
   testing::AtSyncPoint between("line_page:changing", [&] {
@@ -204,8 +204,8 @@ TEST_F(LinePageTest, nobody_waits_for_who_changes_a_frame) {
   EXPECT_EQ(read(page_of(0)), 0b11u);
 }
 
-// Goal: lines are those of their page whatever others do. Method: threads read and add lines of
-// more pages than there is room for.
+// Goal: lines are those of their page whatever other threads do. Method: threads read and add lines
+// of more pages than fit.
 TEST_F(LinePageTest, threads_find_lines_of_their_pages_only) {
   std::vector<std::jthread> threads;
   std::atomic<std::uint64_t> found{0};

@@ -1,4 +1,4 @@
-// Counts of live pages: what one storage gains and loses, and sums that cannot be.
+// Counts of live pages: gains and losses of a storage, and impossible sums.
 #include "foedus-core/snapshot/live_pages.h"
 
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -42,7 +42,7 @@ TEST_F(LivePagesTest, a_file_without_live_pages_leaves_the_counts) {
   EXPECT_EQ(counts, (Counts{{SnapshotNumber{4}, 0, 1, 1}}));
 }
 
-// Each is what a manifest that counts wrong leads to.
+// Each case follows from a manifest with a wrong count.
 TEST_F(LivePagesTest, more_pages_superseded_than_there_were_is_corruption) {
   ledger_.supersede(kPage, bin(), 3);
   expect_refused({{SnapshotNumber{3}, 1, 2, 0}});

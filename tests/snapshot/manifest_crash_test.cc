@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// Whatever fails while manifests are written and old files go: the newest manifest is the old one
-// or the new one, never none, and every file that it lists is there, whole.
+// Failures while manifests are written and old files are removed: the newest manifest is the old
+// one or the new one, never none, and every file that it lists is there, whole.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -19,7 +19,7 @@ std::string describe(std::uint64_t skip, std::uint64_t seed) {
   return "power fails at call " + std::to_string(skip) + ", seed " + std::to_string(seed);
 }
 
-// The number of the newest manifest, after a look at all that it names.
+// Checks all files of the newest manifest, and returns its number.
 std::uint32_t check_newest(device::Device* device) {
   const auto newest = read_newest_manifest(device);
   if (!newest.is_ok()) {
@@ -33,8 +33,8 @@ std::uint32_t check_newest(device::Device* device) {
   return number;
 }
 
-// Goal: a snapshot comes into being as a whole. Method: the power fails at every call that changes
-// the device, from the first page of the second snapshot to the last sync of its manifest.
+// Goal: a snapshot is made atomically. Method: power fails at every call that changes the device,
+// from the first page of the second snapshot to the last sync of its manifest.
 TEST(ManifestCrash, power_fails_at_every_call_of_a_new_snapshot) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
@@ -54,8 +54,9 @@ TEST(ManifestCrash, power_fails_at_every_call_of_a_new_snapshot) {
   }
 }
 
-// Goal: what a crash left is no obstacle, and goes. Method: as above, then the same once more, and
-// another snapshot; leftovers are removed before.
+// Goal: orphaned files of a crash are no obstacle, and are removed. Method: a crash at each call of
+// a new snapshot, then the snapshot is made again, and another one; orphaned files are removed
+// before.
 TEST(ManifestCrash, after_a_crash_at_any_call_leftovers_go_and_the_next_snapshot_is_made) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
@@ -81,7 +82,7 @@ TEST(ManifestCrash, after_a_crash_at_any_call_leftovers_go_and_the_next_snapshot
   }
 }
 
-// Goal: without removing leftovers too, the next attempt under the same number takes their place.
+// Goal: the next attempt under the same number replaces orphaned files that were not removed.
 TEST(ManifestCrash, the_same_number_is_tried_again_over_leftovers_of_a_crash) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
@@ -105,7 +106,7 @@ TEST(ManifestCrash, the_same_number_is_tried_again_over_leftovers_of_a_crash) {
   }
 }
 
-// The third snapshot is the newest, and perhaps only visible; the first two go.
+// Removes the first two snapshots; the third one is the newest, and perhaps not durable.
 Status retire_old(device::Device* device) {
   for (const std::uint32_t number : {1u, 2u}) {
     const Status removed = remove_manifest(device, SnapshotNumber{number});
@@ -115,8 +116,8 @@ Status retire_old(device::Device* device) {
 }
 
 // Goal: F4. Method: the process dies before the directory with the third manifest is synced, so
-// that a power failure could take it away; the next process removes what the third one does not
-// need, and the power fails at every call of that.
+// that a power failure could remove its name. The next process removes files that the third one
+// does not need, and power fails at every call of that.
 TEST(ManifestCrash, power_fails_at_every_call_while_old_snapshots_go) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
@@ -138,7 +139,7 @@ TEST(ManifestCrash, power_fails_at_every_call_while_old_snapshots_go) {
       EXPECT_GE(check_newest(&device), 2u);
       const auto numbers = find_manifests(&device);
       ASSERT_OK(numbers);
-      for (const SnapshotNumber number : *numbers) {  // each that came back has its files
+      for (const SnapshotNumber number : *numbers) {  // each manifest that came back has its files
         const auto manifest = read_manifest(&device, number);
         ASSERT_OK(manifest);
         const Status whole = check_snapshot(&device, *manifest);
@@ -176,8 +177,8 @@ TEST(ManifestCrash, after_a_failed_sync_the_old_one_is_the_newest) {
   }
 }
 
-// Goal: every error of every call is returned, and none costs the old snapshot. Method: each kind
-// of call fails at its n-th time until it is not called so often.
+// Goal: every error of every call is returned, and none loses the old snapshot. Method: each kind
+// of call fails at its n-th time, for each n up to the number of calls.
 TEST(ManifestCrash, an_error_of_any_call_is_returned_and_the_old_one_stays) {
   for (const Call call : {Call::kCreate, Call::kWrite, Call::kSync, Call::kList, Call::kRemove,
                           Call::kRename, Call::kSyncDirectory}) {
@@ -221,7 +222,7 @@ TEST(ManifestCrash, an_error_while_old_snapshots_go_is_returned) {
   }
 }
 
-// Goal: a full disk costs nothing but the new snapshot, which is made once there is room.
+// Goal: a full disk only delays the new snapshot, which is made once there is space.
 TEST(ManifestCrash, on_a_full_disk_the_old_one_stays_until_there_is_room) {
   std::uint64_t refused = 0;
   for (std::uint64_t room = 0; room <= 40'000; room += 1'000) {
@@ -244,8 +245,8 @@ TEST(ManifestCrash, on_a_full_disk_the_old_one_stays_until_there_is_room) {
   EXPECT_LT(refused, 40u);
 }
 
-// Goal: what the device in memory does not ask for holds on a real one: alignment of direct writes,
-// names, the directory. Method: with and without direct I/O, if the file system has it.
+// Goal: snapshots can be made on a real device, which also needs aligned direct writes, names, and
+// a directory. Method: with and without direct I/O, if the file system has it.
 TEST(ManifestCrash, snapshots_are_made_and_go_on_a_real_device) {
   for (const Facility direct_io : {Facility::kTry, Facility::kOff}) {
     std::string root = (std::filesystem::temp_directory_path() / "foedus-snap-XXXXXX").string();
@@ -254,7 +255,7 @@ TEST(ManifestCrash, snapshots_are_made_and_go_on_a_real_device) {
       const auto device = device::FileDevice::open(root, direct_io);
       ASSERT_OK(device);
       for (std::uint32_t number = 1; number <= 3; ++number) {
-        ASSERT_OK(write_file(device->get(), number, 0, 9));  // an attempt that was given up
+        ASSERT_OK(write_file(device->get(), number, 0, 9));  // an abandoned attempt
         ASSERT_OK(make_snapshot(device->get(), number));
       }
       EXPECT_EQ(check_newest(device->get()), 3u);
@@ -298,8 +299,8 @@ TEST(Leftovers, only_what_no_manifest_lists_is_one) {
   EXPECT_EQ(device.changing_calls(), before);
 }
 
-// Goal: while it is not known what a manifest needs, nothing is removed that it may need: where the
-// newest one is damaged nothing at all, beside an older one nothing of its snapshot or before.
+// Goal: no file is removed that a damaged manifest may need: none at all if the newest one is
+// damaged, none of its snapshot or before if an older one is.
 TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
   FailingDevice device;
   for (std::uint32_t number = 1; number <= 3; ++number) {
@@ -319,8 +320,9 @@ TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
   EXPECT_EQ(device.names().size(), names - 1);
 }
 
-// Goal: the files of the newest manifest are no leftovers of who knows it, though no manifest lists
-// them any more. Method: it is damaged, or gone, beside an older one or without.
+// Goal: the files of a lost newest manifest are not orphaned for a database that knows it, although
+// no manifest lists them any more. Method: the manifest is damaged, or missing, with an older one
+// or without.
 TEST(Leftovers, of_a_lost_manifest_there_are_none_for_who_knows_it) {
   FailingDevice device;
   for (std::uint32_t number = 1; number <= 2; ++number) ASSERT_OK(make_snapshot(&device, number));

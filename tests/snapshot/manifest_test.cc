@@ -1,4 +1,5 @@
-// What a manifest holds comes back, byte by byte as FORMAT.md says; anything else is refused.
+// A manifest is read back as it was written, byte by byte as FORMAT.md says; all other bytes are
+// refused.
 #include <functional>
 #include <string_view>
 
@@ -19,7 +20,7 @@ std::string encoded(const Manifest& manifest) {
 
 Result<Manifest> parsed(std::string_view bytes) { return parse_manifest(bytes, "there/manifest"); }
 
-// With the checksum that belongs to the bytes.
+// Returns the bytes with their right checksum.
 std::string sealed(std::string bytes) {
   const std::uint32_t crc = checksum_of(bytes.data(), bytes.size());
   std::memcpy(bytes.data() + kChecksumOffset, &crc, sizeof(crc));
@@ -150,8 +151,8 @@ TEST(Manifest, every_truncated_length_is_detected_even_with_a_valid_checksum) {
   ASSERT_EQ(parsed(sealed(longer)).code(), ErrorCode::kCorruption);
 }
 
-// Goal: a hostile manifest is refused or read as something that can be. Method: random bytes are
-// changed and the checksum made to fit; what is accepted encodes to the same bytes again.
+// Goal: a hostile manifest is refused, or read as a possible one. Method: random bytes are changed
+// and the checksum is recomputed; an accepted manifest encodes to the same bytes again.
 TEST(Manifest, forged_bytes_are_refused_or_mean_what_they_say) {
   const std::string bytes = encoded(manifest_of(2));
   base::Random random(20'250'101);
@@ -174,7 +175,7 @@ TEST(Manifest, forged_bytes_are_refused_or_mean_what_they_say) {
   EXPECT_GT(accepted, 1'000u);  // epochs, records, boundaries, names
 }
 
-// Goal: counts of a hostile manifest make nobody allocate or read beyond the bytes.
+// Goal: counts of a hostile manifest cause no allocation or read beyond the bytes.
 TEST(Manifest, counts_beyond_the_bytes_are_refused) {
   const std::string bytes = encoded(manifest_of(2));
   const std::size_t counts[] = {offsetof(ManifestHeader, file_count),
@@ -199,7 +200,7 @@ TEST(Manifest, another_version_is_refused_by_name) {
   }
 }
 
-// Goal: each limit of problem_of() is needed, and parsing asks it. Method: one change each.
+// Goal: each limit of problem_of() is needed, and parsing checks it. Method: one change each.
 TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
   const std::function<void(Manifest*)> changes[] = {
       [](Manifest* m) { m->number = SnapshotNumber{0}; },
@@ -231,13 +232,13 @@ TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
       [](Manifest* m) { m->files[0].pages = 1u << 28; },
       [](Manifest* m) { m->files[0].live_pages = m->files[0].pages + 1; },
       [](Manifest* m) { m->storages[0].live[0].pages = m->files[1].live_pages = 0; },
-      [](Manifest* m) { m->storages[0].live[0].pages = 2; },  // the file has one
+      [](Manifest* m) { m->storages[0].live[0].pages = 2; },  // the file has one page
       [](Manifest* m) { m->files[1].live_pages = 2; },
       [](Manifest* m) { m->storages[0].live[0].below_records = 2; },
       [](Manifest* m) { std::swap(m->storages[0].live[0], m->storages[0].live[1]); },
       [](Manifest* m) { m->storages[0].live[0].soc = 2; },  // no such file
       [](Manifest* m) { m->storages[0].live[1].snapshot = SnapshotNumber{3}; },
-      [](Manifest* m) { m->storages[0].root = {}; },  // has pages
+      [](Manifest* m) { m->storages[0].root = {}; },  // it has pages
       [](Manifest* m) { std::swap(m->storages[0].live, m->storages[1].live); },
       [](Manifest* m) { m->storages[0].live.clear(); },
       [](Manifest* m) { std::swap(m->files[0], m->files[1]); },
@@ -350,7 +351,8 @@ TEST(Manifest, the_newest_one_cannot_be_removed) {
   EXPECT_EQ(device.names(), std::vector<std::string>{"manifest-00000002"});
 }
 
-// Damaged, gone, or gone while an older one is there; a device that fails tells nothing.
+// The manifest is damaged, missing, or missing beside an older one; an error of the device is no
+// such evidence.
 TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
   FailingDevice device;
   const Manifest known = manifest_of(2);
@@ -374,8 +376,8 @@ TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
   EXPECT_EQ(*read_newest_manifest(&device), expected);
 }
 
-// Goal: what a glean that failed has left, and what then was damaged, is in nobody's way. Method:
-// damaged manifests of the next number and of a later one; and of the last one that there is.
+// Goal: a damaged manifest of a failed glean blocks no later one. Method: damaged manifests of the
+// next number, of a later one, and of the last possible one.
 TEST(Manifest, one_that_is_lost_is_written_again_above_all_that_are_there) {
   FailingDevice device;
   const Manifest known = manifest_of(2);
@@ -389,7 +391,8 @@ TEST(Manifest, one_that_is_lost_is_written_again_above_all_that_are_there) {
     EXPECT_EQ(again->number, SnapshotNumber{number + 1});
     EXPECT_EQ(*read_newest_manifest(&device), *again);
   }
-  // Not below its own, though no other is there: files of that number may be read.
+  // The new number is above the old one, although there is no other manifest: files of the old
+  // number may be read.
   for (const std::string& name : device.names()) device.drop_file(name);
   const auto again = restore_manifest(&device, known);
   ASSERT_OK(again);

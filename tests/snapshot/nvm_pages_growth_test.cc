@@ -1,5 +1,5 @@
 // ctest-labels: crash memory
-// NvmPages in a file that grows: into room that the device lends, without a loss of pages.
+// NvmPages in a file that grows into space that the device lends, without a loss of pages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using testing::CallSeen;
 using testing::FailingDevice;
 using testing::must;
 
-// Room of the device for a file that grows.
+// A device that lends space to a file that grows.
 class LendingDevice final : public FailingDevice {
  public:
   std::uint64_t lend_room(std::uint64_t most, bool moves) override {
@@ -60,12 +60,12 @@ class NvmPagesGrowthTest : public KeptPagesTest {
   LendingDevice lending;
 };
 
-// Pages that come for the first time get room that is free.
+// Pages that come for the first time get free slots.
 TEST_F(NvmPagesGrowthTest, free_room_is_for_all_pages) {
   for (std::uint32_t i = 1; i <= 2'000; ++i) add(i);
   EXPECT_EQ(lending.room, 0u);
   EXPECT_FALSE(lending.wants_room());
-  // In the end no slot has a page that is not found any more.
+  // In the end no slot has a page that cannot be found any more.
   for (std::uint32_t i = 2'001; i <= 6'000; ++i) add(i);
   EXPECT_EQ(count_found(1, 6'000), kSlots);
   EXPECT_LE(lending.used_bytes(), kBytes + page::kPageBytes);
@@ -98,19 +98,19 @@ TEST_F(NvmPagesGrowthTest, growth_loses_no_page) {
   for (const std::uint32_t i : here) EXPECT_EQ(read(i), NvmPages::Found::kPage) << i;
 }
 
-// Each set has its part of what the file grows by, so pages that come fill it, whatever their hash.
+// Each set gets its part of the growth, so new pages fill it, whatever their hash.
 TEST_F(NvmPagesGrowthTest, every_set_gets_a_slot) {
   lending.room = 0;
   for (std::uint32_t i = 1; i <= 1'000; ++i) add(i);
   EXPECT_EQ(pages->statistics().pages, kStep / page::kPageBytes);
   lending.room = kStep;
-  // The first of them finds no slot, and has the file grow.
+  // The first page finds no slot, and lets the file grow.
   for (std::uint32_t i = 2'001; i <= 2'033; ++i) add(i);
   EXPECT_EQ(lending.room, 0u);
   EXPECT_GE(count_found(2'002, 2'033), 20u);
 }
 
-// Room is taken by whole ways.
+// The file grows by whole ways.
 TEST_F(NvmPagesGrowthTest, a_part_of_a_way_is_returned) {
   constexpr std::uint64_t kMost = NvmPages::kWaysMost * 2 * kStep;
   constexpr std::uint64_t kWay = 2 * kStep;
@@ -145,7 +145,7 @@ TEST_F(NvmPagesGrowthTest, a_restart_finds_the_pages_and_the_room) {
     ++again;
   }
   EXPECT_EQ(again, found);
-  // A larger one is that file, and a smaller one takes its place if it has too many slots.
+  // A larger capacity uses the same file; with a smaller one a file of too many slots is replaced.
   pages.reset();
   pages = NvmPages::open(&lending, kStep, 2 * kBytes);
   must(pages->adopt(kName));
@@ -159,7 +159,7 @@ TEST_F(NvmPagesGrowthTest, a_restart_finds_the_pages_and_the_room) {
   EXPECT_EQ(lending.used_bytes(), kStep + page::kPageBytes);
 }
 
-// The number of sets says where a slot lies.
+// The place of a slot depends on the number of sets.
 TEST_F(NvmPagesGrowthTest, a_file_of_other_sets_is_made_anew) {
   const auto reopen_with = [&](std::uint64_t way) {
     pages.reset();
@@ -180,10 +180,11 @@ TEST_F(NvmPagesGrowthTest, a_device_that_cannot_grow_keeps_what_there_is) {
   EXPECT_GT(count_found(1, 250), 80u);
   lending.set_capacity(kBytes * 2);
   add_twice(1, 250);
-  EXPECT_EQ(lent(), kStep);  // it was not asked again
+  EXPECT_EQ(lent(), kStep);  // no further request
 }
 
-// K27: nothing is found, or kept, whose history is not known. Here it is lost while a page is kept.
+// K27: no page is found or kept without a known history. Here the history is lost while a page is
+// kept.
 TEST_F(NvmPagesGrowthTest, a_failed_adoption_is_no_reason_to_grow) {
   lending.room = 0;
   for (std::uint32_t i = 1; i <= 200; ++i) add(i);
@@ -200,7 +201,7 @@ TEST_F(NvmPagesGrowthTest, a_failed_adoption_is_no_reason_to_grow) {
   EXPECT_EQ(count_found(1, 400), 0u);
 }
 
-// K29: whichever call of growth power fails at, what is found afterwards is whole.
+// K29: power fails at each call of growth; pages that are found afterwards are whole.
 TEST_F(NvmPagesGrowthTest, a_power_failure_in_growth_leaves_whole_pages) {
   add_twice(1, 60);
   must(lending.sync_directory());
@@ -223,7 +224,7 @@ TEST_F(NvmPagesGrowthTest, a_power_failure_in_growth_leaves_whole_pages) {
       if (again->read(id_of(i), to.header()) == NvmPages::Found::kNothing) continue;
       if (is_whole(to, i)) ++found;
     }
-    // Sectors of a disk that were not synced may be gone.
+    // Unsynced sectors of a disk may be lost.
     if (skip % 2 != 0 || FailingDevice::is_persistent_memory()) {
       EXPECT_GT(found, 20u) << "call " << skip;
     }

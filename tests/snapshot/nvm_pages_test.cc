@@ -1,5 +1,5 @@
 // ctest-labels: concurrency crash memory
-// NvmPages: a page that was kept is read as it was, or not at all, whatever is written to its slot
+// NvmPages: a kept page is read unchanged, or not at all, whatever is written to its slot
 // meanwhile, before a restart or after a power failure.
 #include "foedus-core/snapshot/nvm_pages.h"
 
@@ -37,7 +37,7 @@ class NvmPagesTest : public KeptPagesTest {
     must(opened->adopt(name));
     return opened;
   }
-  // Fills the sets: so many pages that each has eight.
+  // Fills the sets, with enough pages that each has eight.
   void fill() {
     for (std::uint32_t i = 1; i <= 2'000; ++i) add(i);
   }
@@ -62,7 +62,7 @@ TEST_F(NvmPagesTest, a_page_is_found_whole_and_by_lines) {
   EXPECT_EQ(pages->statistics().reads, 2u);
 }
 
-// A free slot is taken at once; another page's by one that comes a second time.
+// A page gets a free slot at once, and another page's only when it comes a second time.
 TEST_F(NvmPagesTest, a_scan_evicts_nothing) {
   fill();
   const std::uint64_t full = pages->statistics().pages;
@@ -76,20 +76,20 @@ TEST_F(NvmPagesTest, a_scan_evicts_nothing) {
 
 TEST_F(NvmPagesTest, what_comes_again_takes_the_place_of_what_was_not_read) {
   fill();
-  const std::uint32_t hot = count_found(1, 250);  // about half, where the hand comes first
-  // Five at a time, so that the admission set of no set forgets them.
+  const std::uint32_t hot = count_found(1, 250);  // about half: where the hand comes first
+  // Five at a time, so that no admission set forgets them.
   for (std::uint32_t i = 20'001; i <= 20'100; i += 5) {
     for (int time = 0; time < 2; ++time) {
       for (std::uint32_t k = i; k < i + 5; ++k) add(k);
     }
   }
-  // In a set with many that were read, the last to come takes the place of the first.
+  // In a set with many read pages the last page replaces the first.
   EXPECT_GE(count_found(20'001, 20'100), 85u);
   EXPECT_GE(count_found(1, 250), hot * 19 / 20);
   EXPECT_EQ(pages->statistics().pages, kSlots);
 }
 
-// K27, K28.
+// K27, K28: the pages of a history are found by that history only.
 TEST_F(NvmPagesTest, pages_are_found_again_by_the_same_history) {
   for (std::uint32_t i = 1; i <= 100; ++i) add(i);
   pages = open();
@@ -106,12 +106,12 @@ TEST_F(NvmPagesTest, pages_are_found_again_by_the_same_history) {
   }
   must(pages->adopt(kName + 1));
   EXPECT_EQ(count_found(1, 100), 100u);
-  pages = open(kName);  // of the history before
+  pages = open(kName);  // of the earlier history
   EXPECT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kNothing);
   EXPECT_EQ(disk.calls(Call::kCreate), 2u);
 }
 
-// K27: no page of a new history is there under the name of the one before.
+// K27: the file has the name of a new history before it has pages of it.
 TEST_F(NvmPagesTest, a_history_has_its_name_before_its_pages) {
   must(pages->adopt(kName + 1));
   add(9);
@@ -132,7 +132,7 @@ TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
   EXPECT_EQ(disk.bytes_of("nvm-0").size(), page::kPageBytes + 2 * kBytes);
   add(1);
-  // It says that it is of another history, and is not believed.
+  // A file with the name of another history is not used.
   disk.flip_bit("nvm-0", 16, 1);
   pages = NvmPages::open(&disk, 2 * kBytes, 2 * kBytes);
   must(pages->adopt(kName ^ 2));
@@ -141,7 +141,7 @@ TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   EXPECT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kNothing);
 }
 
-// K26: a crash has torn the slot.
+// K26: a slot that a crash has torn is given up.
 TEST_F(NvmPagesTest, a_slot_that_is_not_whole_is_given_up) {
   add(1);
   std::uint64_t slot = kFirstSlot;
@@ -158,7 +158,7 @@ TEST_F(NvmPagesTest, a_slot_that_is_not_whole_is_given_up) {
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
 }
 
-// K25: on a device whose writes are persistent when they return, as persistent memory is.
+// K25: the device's writes are persistent when they return, as on persistent memory.
 TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
   fill();
   std::vector<std::uint32_t> here;
@@ -187,7 +187,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
     }
     for (std::uint32_t i = 30'001; i <= 30'010; ++i) {
       if (again->read(id_of(i), to.header()) != NvmPages::Found::kUnsure) continue;
-      // Sectors of a disk come in any order, words of memory do not.
+      // Sectors reach a disk in any order, words do not reach memory so.
       if (!is_whole(to, i) && FailingDevice::is_persistent_memory()) ++torn;
     }
     EXPECT_EQ(torn, 0u) << "write " << skip;
@@ -221,12 +221,12 @@ TEST_F(NvmPagesTest, an_error_of_the_device_keeps_nothing_and_fails_nobody) {
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
   disk.fail(Call::kWrite, 0, EIO);
   EXPECT_EQ(pages->adopt(kName + 1).code(), ErrorCode::kIoError);
-  EXPECT_EQ(read(1), NvmPages::Found::kNothing);  // K27: whose history it is, is not known
+  EXPECT_EQ(read(1), NvmPages::Found::kNothing);  // K27: its history is not known
   must(pages->adopt(kName + 1));
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
 }
 
-// A device that is nearly full is not filled, and not asked again.
+// A nearly full device is not filled, and gets no further request.
 TEST_F(NvmPagesTest, a_full_device_has_its_room_back) {
   FailingDevice small;
   small.set_capacity(kBytes / 2);
@@ -251,7 +251,7 @@ TEST_F(NvmPagesTest, a_file_that_cannot_be_read_is_made_anew) {
   }
 }
 
-// Goal: K24. Method: in the call that reads the slot, another page comes to it.
+// Goal: K24. Method: during the read of the slot another page is written to it.
 TEST_F(NvmPagesTest, a_slot_that_changes_while_it_is_read_is_nothing) {
   fill();
   std::uint32_t victim = 1;
@@ -276,7 +276,7 @@ TEST_F(NvmPagesTest, a_slot_that_changes_while_it_is_read_is_nothing) {
   disk.set_observer({});
 }
 
-// Threads add and read pages of few sets: each that is found is whole.
+// Threads add and read pages of few sets: each page that is found is whole.
 TEST(NvmPagesThreadsTest, what_is_found_is_whole) {
   const testing::TestDirectory directory;
   const auto device = must(device::FileDevice::open(directory.path() + "/db", Facility::kOff));

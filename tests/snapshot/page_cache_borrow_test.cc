@@ -1,4 +1,4 @@
-// K13, K14: the cache in memory that volatile pages do not use.
+// K13, K14: the cache borrows memory that volatile pages do not use.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class PageCacheBorrowTest : public ::testing::Test {
     EXPECT_TRUE(page == nullptr || is_page(page, id)) << id.page();
     return page;
   }
-  // Reads the first `count` pages, each in a search of its own; those that are hot, thrice.
+  // Reads the first `count` pages, each in a search of its own, `times` times.
   void read(std::uint32_t count, int times = 1) {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (i % 32 == 0) advance();
@@ -45,7 +45,7 @@ class PageCacheBorrowTest : public ::testing::Test {
       }
     }
   }
-  // A volatile page that its session has written all over.
+  // Overwrites a volatile page, as its session does.
   void write(page::VolatilePageId id) {
     std::memset(static_cast<void*>(pool_->resolve(id)), 0xab, page::kPageBytes);
   }
@@ -102,7 +102,7 @@ TEST_F(PageCacheBorrowTest, IsAsLargeAsItsShareWhereVolatilePagesHaveAll) {
 }
 
 // Goal: volatile pages get all their memory, however much of it the cache has. Method: an epoch
-// passes now and then, as it does where the clock runs; pages that are used again and again.
+// passes at times, as with a running clock; the cached pages are used again and again.
 TEST_F(PageCacheBorrowTest, GivesAllBackWhileVolatilePagesGrowAndNoTakeFails) {
   read(3000, 3);
   ASSERT_GT(pool_->pages_lent(), 2000u);
@@ -118,7 +118,7 @@ TEST_F(PageCacheBorrowTest, GivesAllBackWhileVolatilePagesGrowAndNoTakeFails) {
   read(300);
 }
 
-// K4: a reader that found the page may look at it until its pin ends.
+// K4: a reader that found the page may read it until its pin ends.
 TEST_F(PageCacheBorrowTest, APageIsNotGivenBackWhileItsReaderIsPinned) {
   clock_.pin_cache(1);
   std::vector<const page::PageHeader*> held;
@@ -138,7 +138,7 @@ TEST_F(PageCacheBorrowTest, APageIsNotGivenBackWhileItsReaderIsPinned) {
   EXPECT_LT(pool_->pages_lent(), lent);
 }
 
-// P18: a hint that names a page of the pool by now.
+// P18: the hint names a frame that is a page of the pool by now.
 TEST_F(PageCacheBorrowTest, AStaleHintOfAFrameThatWasGivenBackDoesNoHarm) {
   read(3000);
   const page::PagePart wanted{.offset = 1000, .bytes = 200};
@@ -161,7 +161,7 @@ TEST_F(PageCacheBorrowTest, AStaleHintOfAFrameThatWasGivenBackDoesNoHarm) {
   }
 }
 
-// A device writes frames of pages in flight until they have come.
+// A frame of a page in flight is not returned, because the device writes to it.
 TEST_F(PageCacheBorrowTest, APageInFlightIsNotGivenBack) {
   read(1500);
   constexpr std::uint32_t kFirst = 10'000;
@@ -187,8 +187,8 @@ TEST_F(PageCacheBorrowTest, APageInFlightIsNotGivenBack) {
   clock_.unpin_cache(0);
 }
 
-// Goal: the entry of a page that is leaving goes with its frame. Method: the memory has more pages
-// than frames, so that some are leaving and would return; the pool's page stays as it was.
+// Goal: the entry of a leaving page is removed with its frame. Method: there are more pages than
+// frames, so that some are leaving and would return; the pool's page stays unchanged.
 TEST_F(PageCacheBorrowTest, ALeavingPageWhoseFrameWasGivenBackDoesNotReturn) {
   read(8000);
   ASSERT_NE(cache_->statistics().evictions, 0u);
@@ -200,7 +200,7 @@ TEST_F(PageCacheBorrowTest, ALeavingPageWhoseFrameWasGivenBackDoesNotReturn) {
   read(8000);
 }
 
-// A clock that nothing hurries would let volatile pages wait for an epoch.
+// Without a hurried clock volatile pages would wait for an epoch.
 TEST_F(PageCacheBorrowTest, TheClockHurriesWhereNoFrameIsDue) {
   read(3000);
   while (pool_->pages_lent() != 0) {

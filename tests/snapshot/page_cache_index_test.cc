@@ -1,4 +1,4 @@
-// The index and the frames alone, without a reader or a clock.
+// Tests of the index and the frames alone, without a reader or a clock.
 #include "foedus-core/snapshot/page_cache_index.h"
 
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@
 namespace foedus::snapshot {
 namespace {
 
-// Memory of an index, and frames that have nothing but an id.
+// Memory of an index, and frames that have only an id.
 class CacheIndexTest : public ::testing::Test {
  protected:
-  // The first `own` frames are the cache's own, the others borrowed.
+  // Makes the index; the first `own` frames are the cache's own, the others borrowed.
   void make(std::uint32_t frames, std::uint32_t frames_of_index, std::uint32_t own) {
     const std::uint64_t index_bytes = CacheIndex::bytes_for(frames_of_index);
     const std::uint64_t offset = (index_bytes / page::kPageBytes + 1) * page::kPageBytes;
@@ -62,7 +62,8 @@ class CacheIndexTest : public ::testing::Test {
 
 constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
 
-// As many pages as frames, from files as they are: few find both of their buckets full.
+// With as many pages as frames, from consecutive places in files, few find both of their buckets
+// full.
 TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
   constexpr std::uint32_t kFrames = 12'000;
   make(kFrames, kFrames);
@@ -75,7 +76,7 @@ TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
   EXPECT_EQ(pages_cached(), kFrames - evicted);
 }
 
-// One pair of buckets: page after page, the one that gives way is named, and is not found any more.
+// In one pair of buckets each new page replaces one, which is returned and is not found any more.
 TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
@@ -100,7 +101,7 @@ TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
     for (std::uint32_t i = 0; i < count; ++i) EXPECT_GT(frames[i], kOwn);
     swept += count;
   }
-  EXPECT_GE(swept, 35u);  // a few may have found both of their buckets full
+  EXPECT_GE(swept, 35u);  // a few pages may have found both of their buckets full
 }
 
 TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
@@ -116,19 +117,19 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
   EXPECT_EQ(pages_cached(), kPairEntries);
   for (std::uint32_t i = 0; i < count; ++i) {
     EXPECT_EQ(index_->restore(page_of(leaving[i] - 1), CacheMark::kUsedOnce), 0u);
-    index_->remove_leaving(leaving[i]);  // has no entry: nothing happens
+    index_->remove_leaving(leaving[i]);  // has no entry: no effect
     EXPECT_TRUE(has(page_of(100 + i)));
   }
 }
 
 TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
   make(10, 190);
-  ASSERT_EQ(index_->bucket_count(), CacheIndex::kSweepBuckets);  // a sweep is once around
+  ASSERT_EQ(index_->bucket_count(), CacheIndex::kSweepBuckets);  // a sweep goes once around
   put(page_of(1), 1, CacheMark::kUsedOnce);
   put(page_of(2), 2, CacheMark::kUsedOnce);
   put(page_of(3), 3, CacheMark::kReadAhead);
   EXPECT_NE(index_->find(page_of(1)), 0u);
-  EXPECT_NE(index_->find(page_of(3)), 0u);  // once is not again
+  EXPECT_NE(index_->find(page_of(3)), 0u);  // used once is not used again
   CacheFrame frames[16];
   EXPECT_EQ(index_->sweep(0, frames, 16, CacheSweep::kCold), 2u);
   EXPECT_TRUE(has(page_of(1)));
@@ -140,7 +141,7 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
 
 TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
   make(10, 190);
-  index_->page_at(0)->page_id = page_of(1).word();  // what lies before the frames may be anything
+  index_->page_at(0)->page_id = page_of(1).word();  // bytes before the frames may be any
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it is there";
   CacheFrame frames[16];
@@ -159,7 +160,7 @@ TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
   EXPECT_FALSE(index_->take_ghost(page_of(1)));
 }
 
-// One pair of buckets: ghosts, then leaving pages, then others.
+// In one pair of buckets ghosts are replaced first, then leaving pages, then others.
 TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
@@ -174,7 +175,7 @@ TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
   }
 }
 
-// One pair of buckets in which every entry is a ghost's, and then a page's.
+// In one pair of buckets every entry is a ghost's, and then a page's.
 TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
@@ -204,7 +205,7 @@ TEST_F(CacheIndexTest, APageThatIsPutLeavingIsFoundWhenItIsRestored) {
   EXPECT_EQ(pages_cached(), 1u);
 }
 
-// Random operations, against a map.
+// Random operations agree with a map.
 TEST_F(CacheIndexTest, AgreesWithAMap) {
   constexpr std::uint32_t kFrames = 64;
   make(kFrames, kFrames);
@@ -259,7 +260,7 @@ TEST(CacheStripes, SmallCachesHaveOneAndNoCacheHasMoreThanTheMost) {
 }
 
 TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
-  alignas(128) char nothing[page::kPageBytes];  // stands for the memory, which is not looked at
+  alignas(128) char nothing[page::kPageBytes];  // stands for the memory, which is not read
   for (const std::uint64_t frames : {1, 64, 4'096, 4'100, 5'000, 9'999, 70'001, 1'000'003}) {
     char* const begin = nothing + sizeof(nothing);
     const CacheIndex index(nothing, frames,
@@ -278,7 +279,7 @@ TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
   }
 }
 
-// As many pages as frames: some stand in the buddy of their home.
+// With as many pages as frames some are in the buddy of their home bucket.
 TEST_F(CacheIndexTest, ASweepOfAStripeTakesItsPagesAndNoOthers) {
   constexpr std::uint32_t kFrames = 12'001;
   make(kFrames, kFrames);
@@ -306,7 +307,7 @@ TEST_F(CacheIndexTest, ASweepOfAStripeTakesItsPagesAndNoOthers) {
 
 // ---- frames ----------------------------------------------------------------------------------
 
-// An id of which the hash is `hash`, as CacheIndex::key_of() computes it.
+// Returns an id with this hash, as CacheIndex::key_of() computes it.
 page::SnapshotPageId id_of_hash(std::uint64_t hash) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
   std::uint64_t inverse = kFactor;  // three bits of it are right, and twice as many after each step
@@ -318,7 +319,7 @@ page::SnapshotPageId id_of_hash(std::uint64_t hash) {
 // The tag is 35 bits of the hash, and the bucket is chosen by its high bits.
 TEST_F(CacheIndexTest, APageWhoseTagIsZeroIsNotAnEmptyEntry) {
   make(10, 10);
-  constexpr std::uint64_t kHalf = 0x12345678;  // twice the same half, and three bits more
+  constexpr std::uint64_t kHalf = 0x12345678;  // the same half twice, and three bits more
   const page::SnapshotPageId id = id_of_hash(kHalf << 32 | kHalf);
   EXPECT_FALSE(has(id));
   EXPECT_EQ(put(id, 1, CacheMark::kUsedOnce), 0u);
@@ -351,7 +352,7 @@ TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
   EXPECT_EQ(frames.oldest_stamp(), CacheFrames::kNever);
   for (CacheFrame i = 1; i <= 6; ++i) frames.leave(i, 10 + i / 2);
   EXPECT_EQ(frames.take_due(9), 0u);
-  frames.stay(1);  // the first, the last, one between
+  frames.stay(1);  // the first, the last, one in between
   frames.stay(6);
   frames.stay(3);
   EXPECT_EQ(frames.leaving(), 3u);

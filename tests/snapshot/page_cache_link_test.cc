@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// Pointers of cached pages to cached pages (K30): a child is found by the frame that its pointer
-// names for as long as it is found by its id, whatever becomes of the frame, the child, and the
-// page that the pointer lies in.
+// Pointers of cached pages to cached pages (K30): a child is found by the frame in its pointer as
+// long as it is found by its id, whatever happens to the frame, the child, and the page of the
+// pointer.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,8 @@ constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
 
 class CacheLinkTest : public ::testing::Test {
  protected:
-  // An index of 100 frames. For 1 it has one pair of buckets; a sweep goes once around for 190.
+  // Makes an index of 100 frames. For 1 it has one pair of buckets; for 190 a sweep goes once
+  // around.
   explicit CacheLinkTest(std::uint32_t frames_of_index = 190) {
     const std::uint64_t offset = 2 * page::kPageBytes;
     EXPECT_LE(CacheIndex::bytes_for(frames_of_index), offset);
@@ -75,7 +76,7 @@ TEST_F(CacheLinkTest, AFrameIsLinkedToThePageThatIsFoundInIt) {
   EXPECT_FALSE(is_linked(page_of(1), ~CacheFrame{0}));
 }
 
-// A link has 62 bits of an id; the header of the page has the others.
+// A link has 62 bits of an id; the page's header has the others.
 TEST_F(CacheLinkTest, IdsThatDifferInTheirHighestBitsAreToldApart) {
   for (const std::uint32_t bit : {26u, 27u}) {
     const page::SnapshotPageId high = page_of(1, 1 + (1u << bit));
@@ -137,7 +138,7 @@ TEST_F(CachePairLinkTest, APageThatPointersAreFollowedToIsNotPushedOutBeforeOthe
   EXPECT_EQ(put(page_of(1000), 90, CacheMark::kUsedOnce), 5u);
 }
 
-// What a look-up by the id counts for the hand, one by a pointer does as well.
+// A look-up by a pointer sets the mark for the hand as one by the id does.
 TEST_F(CacheLinkTest, AUseByAPointerIsTakenByTheHandOnce) {
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_TRUE(is_linked(page_of(1), 1));
@@ -180,12 +181,12 @@ class PageCacheLinkTest : public ::testing::Test {
     runtime_.run_for(4 * kIntervalUs);
     return page != nullptr;
   }
-  // Pages that are wanted again: others leave for them.
+  // Reads a page twice, so that others leave for it.
   bool read_twice(page::SnapshotPageId id) { return read_and_advance(id) && read_and_advance(id); }
   const page::PageHeader* child(page::DualPagePointer* pointer) {
     return cache_->find_cached_child(0, pointer, {});
   }
-  // Pointers with the hints that they have, be they as old as they may, find what ids find.
+  // Checks that pointers find the pages that ids find, however old their hints are.
   void expect_links_agree() {
     for (std::uint32_t i = 0; i < kChildren; ++i) {
       const std::uint32_t hint = pointers_[i].hint();
@@ -196,7 +197,7 @@ class PageCacheLinkTest : public ::testing::Test {
       ASSERT_EQ(pointers_[i].hint(), hint) << i;
     }
   }
-  // Reads all children in turn, so that each frame has had many pages.
+  // Reads all children in turn, until each frame has had many pages.
   void read_in_turn() {
     for (std::uint32_t i = 0; i < 5 * kChildren; ++i) {
       read_and_advance(page_of(i % kChildren));
@@ -233,7 +234,7 @@ TEST_F(PageCacheLinkTest, AChildIsNotFoundBetweenItsUnlinkingAndItsStamp) {
   EXPECT_GT(hook.runs(), kChildren / 4);
 }
 
-// The page is complete, and has its id, but is not put: any frame may be it.
+// The page is complete and has its id, but is not in the index.
 TEST_F(PageCacheLinkTest, AChildIsNotFoundBeforeItIsPut) {
   page::SnapshotPageId id;
   pages_.before_read = [&](page::SnapshotPageId read) -> Status {
@@ -255,7 +256,7 @@ TEST_F(PageCacheLinkTest, AChildIsNotFoundBeforeItIsPut) {
   EXPECT_GT(hook.runs(), kChildren);
 }
 
-// K4: a reader that followed a pointer may look at the child until its pin ends.
+// K4: a reader that followed a pointer may read the child until its pin ends.
 TEST_F(PageCacheLinkTest, AChildStaysForAsLongAsItsReaderIsPinned) {
   ASSERT_TRUE(read_and_advance(page_of(1)));
   clock_.pin_cache(7);
@@ -272,8 +273,8 @@ TEST_F(PageCacheLinkTest, AChildStaysForAsLongAsItsReaderIsPinned) {
   EXPECT_FALSE(is_page(page, page_of(1)));
 }
 
-// Goal: a reader names its child's frame in a parent that has left. Method: the parent is leaving,
-// its frame is wanted, and the reader is pinned since before; then its frame gets another page,
+// Goal: a reader may store a hint in a parent that is leaving. Method: the parent is leaving and
+// its frame is needed, but the reader was pinned before. After the pin the frame gets another page,
 // which is as it was read.
 TEST_F(PageCacheLinkTest, AParentThatLeavesKeepsWhatItsReaderWritesUntilThePinEnds) {
   ASSERT_TRUE(read_and_advance(page_of(500)));
@@ -353,7 +354,7 @@ struct Family {
   base::AtomicWord<std::uint64_t> followed;
 };
 
-// Goes from a parent to some of its children. False: there was no frame.
+// Follows pointers from a parent to some of its children. Returns false if there was no frame.
 bool descend(Family* family, std::uint32_t soc, std::uint32_t parent, base::Random* random) {
   Status status;
   const page::PageHeader* const above = family->cache->find(soc, page_of(parent), &status);
@@ -377,8 +378,8 @@ bool descend(Family* family, std::uint32_t soc, std::uint32_t parent, base::Rand
   return true;
 }
 
-// Threads follow the same pointers, whose frames they name at the same time, while parents and
-// children come and go in a few frames.
+// Lets threads follow the same pointers, and store hints in them at the same time, while parents
+// and children share a few frames.
 void descend_together(std::uint32_t socs, std::uint64_t seed) {
 #if defined(FOEDUS_TSAN)
   constexpr std::uint64_t kDescents = 3'000;

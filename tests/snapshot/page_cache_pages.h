@@ -1,6 +1,6 @@
 #pragma once
-// Pages whose contents follow from their id, and a reader that makes them, fails on them, or does
-// something else in the middle of a read.
+// Pages whose contents follow from their id, and a reader that makes them, fails on them, or runs
+// an action within a read.
 
 #include <cstring>
 #include <deque>
@@ -20,7 +20,7 @@ inline std::uint64_t word_of_page(page::SnapshotPageId id, std::size_t i) {
   return (id.word() + i) * 0x2545f4914f6cdd1du;
 }
 
-// True if every word behind the header and the id are those of this page.
+// Returns whether the id and every word after the header are those of this page.
 inline bool is_page(const page::PageHeader* page, page::SnapshotPageId id) {
   if (page->page_id != id.word()) return false;
   const char* const bytes = reinterpret_cast<const char*>(page);
@@ -37,7 +37,7 @@ class MadePages : public PageReader {
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
     reads.fetch_add_relaxed(1);
     char* const bytes = reinterpret_cast<char*>(to);
-    std::memset(bytes, 0xee, page::kPageBytes);  // who still looks at the frame sees it at once
+    std::memset(bytes, 0xee, page::kPageBytes);  // a late reader notices it
     if (before_read) {
       Status status = before_read(id);
       if (!status.is_ok()) return status;
@@ -50,10 +50,10 @@ class MadePages : public PageReader {
     return {};
   }
 
-  // Reads of these are made when they are asked for, or by the destructor.
+  // Returns reads that are made when they are waited for, or by the destructor.
   std::unique_ptr<PageReads> make_reads() override { return std::make_unique<Deferred>(this); }
 
-  // The reads that make_reads() gave have sent; used by one thread only.
+  // Pages that the reads of make_reads() have sent; used by one thread only.
   std::vector<std::vector<page::SnapshotPageId>> sent;  // pages of each read
   bool keeps_sent = true;
   bool refuses = false;

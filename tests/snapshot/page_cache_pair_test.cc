@@ -1,5 +1,5 @@
-// A cache whose pages all want the same few buckets, while most of its frames hold nothing: pages
-// push one another out, long before the hand comes by.
+// A cache whose pages all have the same few buckets, while most of its frames are empty: pages
+// replace one another long before the hand comes.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
 
-// Pages of one pair of buckets, or of two, in an index of so many frames. Method: other pages are
-// put until one pushes another out, so that hardly any pair but that is full; what pushes one out
-// from then on is of such a pair, and what does not goes again.
+// Returns pages of one pair of buckets, or of two, in an index of this many frames. Method: pages
+// are put until one replaces another, so that hardly any pair except that one is full. A page that
+// replaces one from then on is of such a pair; others are removed again.
 std::vector<page::SnapshotPageId> pages_of_few_pairs(std::uint64_t frames, std::size_t count) {
   constexpr std::uint32_t kPages = 4096;
   const std::uint64_t index_bytes = CacheIndex::bytes_for(frames);
@@ -51,7 +51,7 @@ std::vector<page::SnapshotPageId> pages_of_few_pairs(std::uint64_t frames, std::
   return pages;
 }
 
-// Goal: the frame of a page that was pushed out is used again. Method: many are; then the cache
+// Goal: the frame of a replaced page is used again. Method: many pages are replaced; then the cache
 // forgets all pages, and a search that stays pinned finds as many as there are frames.
 TEST(PageCachePair, FramesOfPagesThatArePushedOutAreNotLost) {
   constexpr std::uint64_t kIntervalUs = 1000;

@@ -1,4 +1,4 @@
-// The cache and its reader: errors, wrong pages, two reads at once, deleted snapshots.
+// Tests of the cache and its reader: errors, wrong pages, two reads at once, deleted snapshots.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -35,7 +35,7 @@ class PageCacheReaderTest : public ::testing::Test {
   Status status_;
 };
 
-// More failures than frames: none is lost, and the page is read when it can be.
+// After more failures than frames no frame is lost, and the page is read when that is possible.
 TEST_F(PageCacheReaderTest, HandsOutReadErrorsAndCachesNothing) {
   pages_.before_read = [](page::SnapshotPageId) {
     return Status::error(ErrorCode::kIoError, "no such luck");
@@ -64,7 +64,7 @@ TEST_F(PageCacheReaderTest, SaysCorruptionWhenAnotherPageWasRead) {
   EXPECT_EQ(reads(), 3u);
 }
 
-// While one reads a page, another asks for it, reads it too and is done first.
+// While one session reads a page, another one needs it, reads it too and is done first.
 TEST_F(PageCacheReaderTest, TheSecondReaderOfAPageTakesTheFirstOnes) {
   const page::PageHeader* inner = nullptr;
   bool is_nested = false;
@@ -81,7 +81,7 @@ TEST_F(PageCacheReaderTest, TheSecondReaderOfAPageTakesTheFirstOnes) {
   EXPECT_EQ(find(page_of(5)), outer);
 }
 
-// While one reads a page, another fails to: nothing but its own error comes of that.
+// While one session reads a page, the read of another one fails: only that one gets an error.
 TEST_F(PageCacheReaderTest, AReadThatFailsDoesNotDisturbAnotherOfTheSamePage) {
   bool is_nested = false;
   pages_.before_read = [&](page::SnapshotPageId id) {
@@ -116,7 +116,7 @@ TEST_F(PageCacheReaderTest, ForgetsThePagesOfASnapshotAndNoOthers) {
   EXPECT_EQ(cache_->statistics().pages, 200u);
 }
 
-// Pages that are leaving are forgotten too, and all frames are used again.
+// Leaving pages are forgotten, too, and all frames are used again.
 TEST_F(PageCacheReaderTest, ForgetsPagesThatAreLeaving) {
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   for (std::uint32_t i = 0; i < frames; ++i) ASSERT_NE(find(page_of(i, 2)), nullptr);

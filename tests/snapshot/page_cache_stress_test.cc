@@ -1,8 +1,8 @@
 // ctest-labels: concurrency
 // Threads read many pages through few frames, so that nearly every read evicts. Each page is
-// checked when it is found, and again before the pin ends or is renewed; the reader overwrites
-// frames before it fills them, so that a frame that is used too early is seen by the check, and by
-// the sanitizer. Borrowed frames go to writers of volatile pages and come back meanwhile.
+// checked when it is found, and again before the pin ends or is renewed. The reader overwrites
+// frames before it fills them, so that the check, and the sanitizer, notice a frame that is reused
+// too early. Borrowed frames go to writers of volatile pages and come back meanwhile.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -52,7 +52,7 @@ struct StressCache {
   std::unique_ptr<PageCache> cache;
   base::AtomicWord<std::uint64_t> found;
   base::AtomicWord<std::uint64_t> out_of_memory;
-  base::AtomicWord<std::uint64_t> pages_lent;  // that a writer has seen
+  base::AtomicWord<std::uint64_t> pages_lent;  // as a writer has seen it
 };
 
 struct Held {
@@ -60,7 +60,7 @@ struct Held {
   const page::PageHeader* page;
 };
 
-// One transaction; false if the cache had no frame for it.
+// Runs one transaction; returns false if the cache had no frame for it.
 bool read_some(StressCache* test, std::uint32_t session, PagesInFlight* in_flight,
                std::uint32_t page_count, base::Random* random) {
   const std::uint32_t soc = session % test->topology.socs();
@@ -113,7 +113,7 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
           test->out_of_memory.fetch_add_relaxed(1);
           test->runtime->pause(100);
         }
-        // Its pages are still being read: the cache has to be safe even then.
+        // Pages of the snapshot are still being read: the cache has to be safe even then.
         if (random.below(500) == 0) test->cache->forget(page::SnapshotNumber{kSnapshots});
         if (::testing::Test::HasFailure()) return;
       }
@@ -131,7 +131,7 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
   EXPECT_LE(statistics.bytes, test->budget.limit());
 }
 
-// One search in pages, one after the other, as storages do it; and some that are read ahead.
+// Searches pages one after another, as storages do, and reads some ahead.
 void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
             std::uint32_t page_count, base::Random* random) {
   const occ::ColdReads reads(cold);
@@ -150,8 +150,9 @@ void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
   }
 }
 
-// A pin for each page, which is renewed, given up to wait, and ended with its search. Transactions
-// are open all the time: nobody runs out of frames, with as many sessions as share them here.
+// Runs searches, whose pins are renewed for each page, released for waits, and ended with the
+// search. Transactions are open all the time, and no search runs out of frames with this many
+// sessions.
 void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t searches,
                   std::uint64_t seed) {
   std::vector<std::thread> threads;
@@ -206,8 +207,8 @@ TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsInSeveralStripes) {
   EXPECT_GT(test.cache->statistics().evictions, test.cache->frames_max(0));
 }
 
-// A session that takes volatile pages, up to all that there are, writes them, finds them as it left
-// them, and gives them back.
+// Takes volatile pages, up to all of them, writes them, checks that they are unchanged, and gives
+// them back.
 void write_pages(StressCache* test, std::uint32_t soc, std::uint64_t rounds, std::uint64_t seed) {
   constexpr std::uint32_t kBatch = page::PagePool::kBatchPages;
   base::Random random(seed);

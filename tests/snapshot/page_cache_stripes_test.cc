@@ -62,7 +62,7 @@ class PageCacheStripesTest : public ::testing::Test {
     while (can_find(next_of(stripe))) ++count;
     return count;
   }
-  // Finds so many pages of this stripe, each in a search of its own.
+  // Finds `count` pages of this stripe, each in a search of its own.
   void read(std::uint32_t stripe, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (i % 8 == 0) advance();
@@ -84,7 +84,7 @@ class PageCacheStripesTest : public ::testing::Test {
       &topology_, &pool_budget_, kPoolBytes, Facility::kTry, Facility::kTry);
   std::unique_ptr<base::MemoryBudget> budget_;
   std::unique_ptr<PageCache> cache_;
-  // An index as large as that of the cache, which says what stripe a page belongs to.
+  // An index as large as that of the cache, which tells the stripe of a page.
   base::MemoryBudget twin_budget_{kOwnBytes};
   std::unique_ptr<CacheMemory> twin_memory_;
   std::optional<CacheIndex> twin_;
@@ -117,8 +117,8 @@ TEST_F(PageCacheStripesTest, PagesOfOneStripeBorrowItsShareAndLeaveTheOthersThei
   clock_.unpin_cache(0);
 }
 
-// Goal: no stripe starves. Method: of a budget that is smaller than the cache may be, pages of one
-// stripe take all that they can, and others the rest.
+// Goal: no stripe starves. Method: the budget is smaller than the cache may be; pages of one stripe
+// take as much of it as they can, and others the rest.
 TEST_F(PageCacheStripesTest, EachStripeWorksWithItsFirstFramesWhereTheBudgetIsTaken) {
   make(false, 4 * kMiB);
   const std::uint64_t first = cache_->statistics().bytes;
@@ -129,8 +129,8 @@ TEST_F(PageCacheStripesTest, EachStripeWorksWithItsFirstFramesWhereTheBudgetIsTa
   for (const std::uint32_t stripe : {0u, 2u, 3u}) read(stripe, 1'000);
 }
 
-// Goal: the first stripes to ask do not get all that there is. Method: pages of all stripes are
-// wanted in turn, of a budget of less than an extent for each.
+// Goal: the first stripes do not get all of the budget. Method: pages of all stripes are read in
+// turn, with a budget of less than an extent for each.
 TEST_F(PageCacheStripesTest, ABudgetThatIsShortIsDividedAmongStripesThatAskInTurn) {
   make(false, 5 * kMiB);
   const std::uint64_t left = budget_->remaining() / page::kPageBytes;
@@ -165,8 +165,9 @@ TEST_F(PageCacheStripesTest, AFrameIsDueForThePagesOfItsStripe) {
   clock_.unpin_cache(0);
 }
 
-// Goal: a miss waits for no other stripe's. Method: one thread stops where it has evicted pages,
-// which it does under its stripe's lock; another one misses pages of all other stripes meanwhile.
+// Goal: a miss does not wait for a miss of another stripe. Method: one thread is stopped when it
+// has evicted pages, with its stripe's lock; another one misses pages of all other stripes
+// meanwhile.
 TEST_F(PageCacheStripesTest, MissesOfDifferentStripesDoNotExcludeEachOther) {
   make();
   std::vector<page::SnapshotPageId> others;
@@ -196,8 +197,8 @@ TEST_F(PageCacheStripesTest, MissesOfDifferentStripesDoNotExcludeEachOther) {
   clock_.unpin_cache(0);
 }
 
-// Goal: each page in flight comes to the stripe that gave its frame, or gives that back. Method:
-// more pages than there are frames, some of which cannot be read.
+// Goal: each page in flight goes to the stripe of its frame, or returns the frame. Method: more
+// pages than there are frames, some of which cannot be read.
 TEST_F(PageCacheStripesTest, PagesInFlightOfSeveralStripesComeTogether) {
   make();
   pages_.keeps_sent = false;
@@ -240,7 +241,7 @@ TEST_F(PageCacheStripesTest, PagesOfAllStripesAreForgotten) {
   clock_.unpin_cache(0);
 }
 
-// Goal: the pool gets its pages back wherever they are. Method: only one stripe has borrowed any,
+// Goal: the pool gets its pages back from any stripe. Method: only one stripe has borrowed pages,
 // and only some of the calls begin with it.
 TEST_F(PageCacheStripesTest, OneStripeGivesBackAsWellAsAll) {
   make(true);

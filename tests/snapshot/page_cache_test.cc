@@ -34,10 +34,10 @@ class PageCacheTest : public ::testing::Test {
     ASSERT_TRUE(made.is_ok()) << made.status().message();
     cache_ = std::move(made).value();
   }
-  // Two epochs pass: what was evicted before is due if no pin holds it.
+  // Lets two epochs pass: frames that were evicted before are due unless a pin holds them.
   void advance() { runtime_.run_for(4 * kIntervalUs); }
 
-  // The page, checked; null if the cache says kOutOfMemory.
+  // Returns the page, checked; null if the cache returns kOutOfMemory.
   const page::PageHeader* find(page::SnapshotPageId id, std::uint32_t soc = 0) {
     Status status;
     const page::PageHeader* const page = cache_->find(soc, id, &status);
@@ -48,7 +48,7 @@ class PageCacheTest : public ::testing::Test {
     }
     return page;
   }
-  // A transaction of session 0 that reads one page, and time for the evicted to become due.
+  // Reads one page in session 0, and lets time pass until evicted frames are due.
   bool read_and_advance(page::SnapshotPageId id) {
     clock_.pin_cache(0);
     const bool is_found = find(id) != nullptr;
@@ -78,7 +78,7 @@ TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
   EXPECT_EQ(cache_->statistics().pages, 1u);
 }
 
-// P18: which frame the hint names makes no difference but to what is loaded ahead.
+// P18: the frame of a hint changes only which memory is prefetched.
 TEST_F(PageCacheTest, FindsAChildWhateverTheHintSays) {
   make(8 * kMiB);
   clock_.pin_cache(0);
@@ -103,7 +103,7 @@ TEST_F(PageCacheTest, FindsAChildWhateverTheHintSays) {
   EXPECT_NE(pointer.hint(), frame);
 }
 
-// Ids that differ in one part only are different pages, also where their hashes are alike.
+// Ids that differ in one part only are different pages, also if their hashes are equal.
 TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
   make(8 * kMiB);
   clock_.pin_cache(0);
@@ -180,7 +180,6 @@ TEST_F(PageCacheTest, RefusesSizesThatCannotWork) {
 
 // ---- eviction --------------------------------------------------------------------------------
 
-// A scan of twenty times the cache passes by; pages that are used all the time stay.
 TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
   topology_ = std::make_unique<numa::Topology>(*numa::Topology::make(2));
   budget_ = std::make_unique<base::MemoryBudget>(64 * kMiB);
@@ -191,8 +190,8 @@ TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
   runtime_.start(&clock_);
 }
 
-// Goal: whom find() has no frame for waits for the right epoch. Method: reads within reads, until
-// each frame is in the hands of one, and none of them leaves.
+// Goal: a search without a frame waits for the right epoch. Method: reads are nested until each
+// frame belongs to one of them, and no page leaves.
 TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhileAllAreRead) {
   make();
   EXPECT_EQ(cache_->due(0, page_of(1)), Epoch());
@@ -213,6 +212,7 @@ TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhi
   clock_.unpin_cache(0);
 }
 
+// Pages that are used all the time stay during a scan of twenty times the cache.
 TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
   make();
   EXPECT_EQ(cache_->frames_max(0), kSmallFrames);
@@ -229,7 +229,7 @@ TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
   EXPECT_LE(statistics.pages, kSmallFrames);
 }
 
-// All cached pages are used again before the hand comes by: it takes some of them all the same.
+// All cached pages are used again before the hand comes: it still takes some of them.
 TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
   make(2 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
@@ -249,7 +249,7 @@ TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
   }
 }
 
-// A page is looked at for as long as a pin lasts, whatever others read meanwhile: they get the
+// A page is valid for as long as a pin lasts, whatever other sessions read meanwhile: they get the
 // frames that are free without it, and then kOutOfMemory, until the pin ends.
 TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
   make(8 * kMiB);
@@ -272,8 +272,8 @@ TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
   for (std::uint32_t i = 30'000; i < 40'000; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
 }
 
-// The exact moment: a transaction is pinned in the epoch in which a page leaves, and one epoch more
-// has to begin after it is over.
+// A transaction is pinned in the epoch in which a page leaves; after its end one more epoch has to
+// begin.
 TEST_F(PageCacheTest, UsesAFrameAgainOnlyWhenTheEpochOfItsEvictionIsReclaimable) {
   make();
   clock_.pin_cache(0);
@@ -334,8 +334,8 @@ TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
   EXPECT_EQ(cache_->statistics().pages, before.pages + kReturns);
 }
 
-// Returns do not use up what misses need: transactions use all the pages there are, all the time,
-// and now and then one that is new.
+// Pages that return do not take the frames that misses need: transactions use all cached pages all
+// the time, and at times a new one.
 TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
   make();
   std::uint32_t failures = 0;
@@ -361,7 +361,7 @@ TEST_F(PageCacheTest, HurriesTheClockWhenTheLastFrameThatIsDueIsTaken) {
 
 // ---- others at a step ------------------------------------------------------------------------
 
-// Finds pages from the first on until there is no frame for the next; no epoch passes.
+// Finds pages from `first` on until there is no frame for the next; no epoch passes.
 std::uint32_t fill(PageCache* cache, std::uint32_t first) {
   Status status;
   std::uint32_t count = 0;
@@ -384,7 +384,8 @@ TEST_F(PageCacheTest, APageThatTwoReadAtOnceIsCachedOnce) {
   EXPECT_TRUE(is_page(theirs, page_of(0)));
 }
 
-// Goal: whose read fails after another's has succeeded gets the error, and takes nothing along.
+// Goal: a session whose read fails after another's has succeeded gets the error, and removes no
+// page.
 TEST_F(PageCacheTest, AReadThatFailsBesideAnotherLeavesItsPage) {
   make();
   clock_.pin_cache(0);
@@ -407,7 +408,7 @@ TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
   std::uint32_t others = 0;
   const AtSyncPoint other("cache:before_publish", [&] {
     others = fill(cache_.get(), 100);
-    advance();  // what they evicted waits for this reader, too
+    advance();  // frames that they evicted wait for this reader, too
     EXPECT_EQ(fill(cache_.get(), 1'000), 0u);
   });
   const page::PageHeader* const page = find(page_of(0));
@@ -418,9 +419,9 @@ TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
   EXPECT_TRUE(read_and_advance(page_of(2'000)));
 }
 
-// Goal: K3 at the moment of the eviction. Method: a transaction has found pages; when some of them
-// are unlinked it looks for them and at them, and epochs pass before they get their stamp. Their
-// frames stay as they are until it ends, and the others' reads get what is left.
+// Goal: K3 at the moment of the eviction. Method: a transaction has found pages. When some of them
+// are unlinked it searches and reads them, and epochs pass before they get their stamp. Their
+// frames stay unchanged until it ends, and other reads get the remaining frames.
 TEST_F(PageCacheTest, WhatIsUnlinkedStaysForWhoHasFoundIt) {
   make();
   for (std::uint32_t i = 0; i < 2 * kSmallFrames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));

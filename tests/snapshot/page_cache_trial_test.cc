@@ -1,4 +1,4 @@
-// K15: which pages stay once all frames are in use.
+// K15: the pages that stay once all frames are in use.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class PageCacheTrialTest : public ::testing::Test {
     EXPECT_TRUE(found == nullptr || is_page(found, page_of(page))) << page;
     return found;
   }
-  // Each page in a search of its own. Returns how many had to be read.
+  // Uses pages, each in a search of its own. Returns how many had to be read.
   std::uint64_t use(std::uint32_t first, std::uint32_t count, int times = 1) {
     const std::uint64_t before = pages_.reads.load_relaxed();
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ class PageCacheTrialTest : public ::testing::Test {
 
 constexpr std::uint32_t kOthers = 100'000;  // the first of pages that are used once
 
-// Nothing of what stays is used while the others pass by.
+// The pages that stay are not used while the others come and go.
 TEST_F(PageCacheTrialTest, WhatIsUsedOnceDoesNotTakeThePlaceOfWhatWasUsedAgain) {
   const std::uint32_t hot = frames_ * 6 / 10;
   use(0, hot, 3);
@@ -82,8 +82,8 @@ TEST_F(PageCacheTrialTest, WhatIsReadAheadAndUsedOnceDoesNotEither) {
   EXPECT_LE(use(0, hot), hot / 10);
 }
 
-// Goal: ghosts. Method: pages that are used in turn, too many for the list of leaving frames, few
-// enough for the cache, after others that were used again and are not any more.
+// Goal: ghosts let pages in. Method: after pages that were used again and are not any more, other
+// pages are used in turn: too many for the list of leaving frames, few enough for the cache.
 TEST_F(PageCacheTrialTest, PagesThatAreUsedInTurnStayIfTheyFit) {
   use(kOthers, frames_, 3);
   const std::uint32_t turn = frames_ * 6 / 10;
@@ -114,7 +114,7 @@ TEST_F(PageCacheTrialTest, APageThatWasReadAheadStaysWhenItIsUsedTwice) {
   EXPECT_EQ(cache_->statistics().returns, before.returns + 1);
 }
 
-// K4, of pages that never were anything but leaving: each stays what it is until its reader's pin
+// K4 holds for pages that are leaving from the start: each stays unchanged until its reader's pin
 // ends.
 TEST_F(PageCacheTrialTest, APageOnTrialIsValidForAsLongAsAPinLasts) {
   use(kOthers, 2 * frames_);

@@ -1,4 +1,4 @@
-// Pages that are read several at a time are those that would come one at a time, errors included.
+// Reads of several pages at a time have the results of single reads, errors included.
 #include "foedus-core/snapshot/page_run_reader.h"
 
 #include "tests/snapshot/snapshot_rig.h"
@@ -32,7 +32,7 @@ TEST_F(PageRunReaderTest, pages_in_order_take_few_reads) {
   for (std::uint32_t page = 1; page <= kPages; ++page) {
     ASSERT_OK(read_and_compare(&reader_, page_of(page)));
   }
-  // One, two, four, eight, and then sixteen at a time.
+  // The reads are of one, two, four, eight, and then sixteen pages.
   EXPECT_EQ(reads() - before, 4 + (kPages - 15 + 15) / 16);
 }
 
@@ -75,8 +75,8 @@ TEST_F(PageRunReaderTest, files_that_follow_each_other_are_two) {
   EXPECT_EQ(read_and_compare(&reader_, page_of(kPages + 1)).code(), ErrorCode::kCorruption);
 }
 
-// Goal: what is wrong with a page is said when it is wanted, and of no other page. Method: of a run
-// one page after the other is damaged in one bit.
+// Goal: an error of a page is returned when that page is requested, and for no other page. Method:
+// each page of a run in turn is damaged in one bit.
 TEST_F(PageRunReaderTest, a_damaged_page_is_an_error_of_its_own) {
   for (std::uint32_t damaged = 1; damaged <= 40; ++damaged) {
     device_.flip_bit(kName, damaged * kPageBytes + 1'000, 3);
@@ -94,7 +94,7 @@ TEST_F(PageRunReaderTest, a_damaged_page_is_an_error_of_its_own) {
   }
 }
 
-// A block that cannot be read fails every read that has it.
+// A block that cannot be read fails every read that includes it.
 TEST_F(PageRunReaderTest, an_error_of_a_later_page_is_none_of_this_one) {
   for (std::uint32_t page = 1; page <= 3; ++page) {
     ASSERT_OK(read_and_compare(&reader_, page_of(page)));

@@ -1,5 +1,5 @@
-// Pages that a session has in flight: how they become reads of the device, and what the cache has
-// of them afterwards. One thread; reads are made when they are waited for.
+// Pages that a session has in flight: the reads of the device that they become, and the pages that
+// the cache has afterwards. One thread; reads are made when they are waited for.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,8 @@ class PagesInFlightTest : public ::testing::Test {
  protected:
   PagesInFlightTest() {
     clock_.pin_cache(0);
-    // Memory for some hundred frames is taken: K11 lets few pages of 64 frames be in flight.
+    // Memory for some hundred frames is taken, because K11 lets only few pages of 64 frames be in
+    // flight.
     for (std::uint32_t i = 0; i < 400; ++i) EXPECT_TRUE(can_find(page_of(10'000 + i)));
     reads_before_ = pages_.reads.load_relaxed();
   }
@@ -87,7 +88,7 @@ TEST_F(PagesInFlightTest, ALongRunIsReadsOfThirtyTwoPages) {
   EXPECT_EQ(pages_.sent[1].front(), page_of(33));
 }
 
-// Pages that are far from each other: the device begins with some while others are looked for.
+// The pages are far apart: the device begins with some while others are being searched.
 TEST_F(PagesInFlightTest, SomeOfManyBeginBeforeAllAreSent) {
   for (std::uint32_t i = 0; i < 20; ++i) begin(100 * i + 1, 1);
   EXPECT_EQ(pages_.sent.size(), 16u);
@@ -108,7 +109,7 @@ TEST_F(PagesInFlightTest, MoreThanThereArePlacesForAreRefused) {
   begin(500, 1);
 }
 
-// K11. A cache of 64 frames, of which others get what they need while pages are in flight.
+// K11. In a cache of 64 frames other searches get their frames while pages are in flight.
 TEST_F(PagesInFlightTest, TheyAreAFewOfTheFrames) {
   base::MemoryBudget budget{PageCache::kBytesMin};
   const auto cache = *PageCache::make(&topology_, &budget, PageCache::kBytesMin, Facility::kTry,
@@ -128,7 +129,7 @@ TEST_F(PagesInFlightTest, TheyAreAFewOfTheFrames) {
   EXPECT_EQ(both[1]->begin(page_of(2)), Begun::kCached);
 }
 
-// More often than there are frames: those of pages that cannot be read are not lost.
+// Failures that are more than the frames lose no frame.
 TEST_F(PagesInFlightTest, APageThatCannotBeReadIsReadAgainByWhoWantsIt) {
   pages_.keeps_sent = false;
   pages_.before_read = [](page::SnapshotPageId id) {
@@ -156,7 +157,7 @@ TEST_F(PagesInFlightTest, AnotherPageThanTheOneAskedForIsNotCached) {
   EXPECT_EQ(reads(), before + 2);
 }
 
-// More often than there are frames, and for more pages than can be in flight at once.
+// The reader refuses more pages than there are frames, and more than can be in flight at once.
 TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
   pages_.refuses = true;
   for (std::uint32_t i = 0; i < 2 * kBytes / page::kPageBytes; ++i) {
@@ -168,7 +169,7 @@ TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
   EXPECT_TRUE(can_find(page_of(50)));
 }
 
-// Method: others read one of the pages, and have some of them in flight, before these are put.
+// Method: other sessions read one of the pages, and have some in flight, before these are put.
 TEST_F(PagesInFlightTest, PagesThatOthersReadMeanwhileAreCachedOnce) {
   const std::uint64_t pages_before = cache_->statistics().pages;
   const std::unique_ptr<PagesInFlight> theirs = cache_->make_pages_in_flight(0);
@@ -188,7 +189,7 @@ TEST_F(PagesInFlightTest, PagesThatOthersReadMeanwhileAreCachedOnce) {
   EXPECT_EQ(reads(), before);
 }
 
-// What was not needed after all goes into the cache as well, but is not begun any more.
+// Unneeded pages go into the cache, too, if their reads have begun.
 TEST_F(PagesInFlightTest, ItsEndWaitsForWhatIsInFlight) {
   const std::uint64_t pages_before = cache_->statistics().pages;
   begin(10, 2);
@@ -199,7 +200,8 @@ TEST_F(PagesInFlightTest, ItsEndWaitsForWhatIsInFlight) {
   EXPECT_EQ(cache_->statistics().pages, pages_before + 2);
 }
 
-// K12, more often than there are frames. Another page goes between, so that some were added.
+// K12, for more pages than there are frames. Another page comes in between, so that some were
+// added.
 TEST_F(PagesInFlightTest, NothingIsBegunAfterTheTransaction) {
   for (std::uint32_t i = 0; i < 1'000; ++i) {
     begin(20'000, 1);

@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Snapshot pages are what was written, or an error that names file, page and reason.
+// Snapshot pages are read as they were written, or with an error that names file, page and reason.
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -19,8 +19,8 @@ bool says(const Status& status, std::string_view words) {
   return status.message().find(words) != std::string::npos;
 }
 
-// Goal: damage is found where it is, and only there. Method: a file of two pages, each byte of it
-// flipped in one bit; every page is read by a reader that opens the file anew.
+// Goal: damage is found at its place, and only there. Method: a file of two pages, each byte of it
+// flipped in one bit; every page is read by a reader that opens the file again.
 TEST(SnapshotReader, a_flipped_bit_in_any_byte_is_detected_and_named) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
@@ -59,8 +59,8 @@ TEST(SnapshotReader, every_truncated_length_is_detected) {
   }
 }
 
-// Goal: a page in the wrong place is refused though its checksum is right. Method: page 1 is
-// written over page 2 by a device that lost its way.
+// Goal: a page in the wrong place is refused although its checksum is right. Method: a faulty
+// device writes page 1 over page 2.
 TEST(SnapshotReader, a_page_of_another_place_is_refused) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
@@ -87,7 +87,7 @@ TEST(SnapshotReader, a_file_of_another_name_is_refused) {
   }
 }
 
-// What is said of a file with another byte in page 0 and a checksum that is right.
+// Returns the error for a file with another byte in page 0 and a right checksum.
 Status read_with_page_0(std::size_t offset, char byte) {
   FailingDevice device;
   FOEDUS_CHECK(write_file(&device, 1, 0, 2));
@@ -160,7 +160,7 @@ TEST(SnapshotReader, a_missing_file_is_corruption) {
   const Status status = read_and_compare(&files, page_of(1));
   EXPECT_EQ(status.code(), ErrorCode::kCorruption);
   EXPECT_TRUE(says(status, "/failing/" + kName + " is missing")) << status.message();
-  files.will_read(page_of(1));  // a hint, which nobody answers
+  files.will_read(page_of(1));  // a hint without a result
 }
 
 TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
@@ -195,7 +195,7 @@ TEST(SnapshotReader, an_error_of_the_device_is_passed_on_and_does_not_stick) {
   }
 }
 
-// Which pages of one read are good, a bit for each; ~0: the read was refused.
+// Returns the good pages of one read, a bit for each; ~0: the read was refused.
 std::uint32_t good_of(PageReads* reads, SnapshotPageId first,
                       const std::vector<page::PageHeader*>& places) {
   constexpr std::uint32_t kTag = 7;
@@ -230,7 +230,7 @@ TEST(SnapshotReader, pages_in_flight_are_checked_one_by_one) {
   EXPECT_EQ(good_of(reads.get(), SnapshotPageId(SnapshotNumber{77}, 0, 1), places), ~0u);
 }
 
-// Where the file ends, what a frame had before may be a page that looks good.
+// Beyond the end of the file the old contents of a frame may look like a good page.
 TEST(SnapshotReader, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 8));
@@ -244,7 +244,7 @@ TEST(SnapshotReader, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
   EXPECT_EQ(good_of(reads.get(), page_of(3), places), 0x0fu);
 }
 
-// A snapshot is removed while a page of it is in flight that was not needed after all.
+// A snapshot is removed while an unneeded page of it is in flight.
 TEST(SnapshotReader, a_file_that_is_closed_gives_what_was_in_flight) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
@@ -276,7 +276,8 @@ TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {
   EXPECT_EQ(read_and_compare(&files, page_of(2)).code(), ErrorCode::kCorruption);
 }
 
-// Goal: any number of files, also where names share a bucket. Method: more files than buckets.
+// Goal: any number of files can be open, also if names share a bucket. Method: more files than
+// buckets.
 TEST(SnapshotReader, many_files_are_told_apart) {
   FailingDevice device;
   for (std::uint32_t snapshot = 1; snapshot <= 150; ++snapshot) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of snapshot files share: pages whose bytes follow from their number, files of
+// Parts that tests of snapshot files share: pages whose bytes follow from their number, files of
 // them, and manifests that name them.
 
 #include <cerrno>
@@ -38,7 +38,7 @@ std::string message_of(const Result<T>& result) {
   return result.status().message();
 }
 
-// Room for some pages.
+// Memory for some pages.
 class Pages {
  public:
   explicit Pages(std::size_t count) : pages_(new Page[count]) {}
@@ -54,7 +54,7 @@ class Pages {
   std::unique_ptr<Page[]> pages_;
 };
 
-// A page whose bytes behind the header follow from `seed`.
+// Fills a page; its bytes after the header follow from `seed`.
 inline void fill(page::PageHeader* page, std::uint64_t seed) {
   base::Random random(seed);
   page->initialize(page::VolatilePageId(seed), StorageId{7}, page::PageKind::kMasstreeBorder, 0);
@@ -67,7 +67,7 @@ inline void fill(page::PageHeader* page, std::uint64_t seed) {
 
 inline std::uint64_t seed_of(SnapshotPageId id) { return id.word() * 31 + 7; }
 
-// True if the page at `page` is the one that write_file() makes for `id`.
+// Returns whether the page is the one that write_file() makes for `id`.
 inline bool is_filled(const page::PageHeader* page, SnapshotPageId id) {
   Pages expected(1);
   fill(expected.at(0), seed_of(id));
@@ -86,7 +86,7 @@ inline Status append_pages(SnapshotWriter* writer, std::uint32_t pages) {
   return {};
 }
 
-// A finished file of the snapshot and SOC with pages 1 .. pages.
+// Writes and finishes a file of the snapshot and SOC with pages 1 .. pages.
 inline Status write_file(device::Device* device, std::uint32_t snapshot, std::uint32_t soc,
                          std::uint32_t pages, std::size_t buffer_bytes = 4 * kPageBytes) {
   FOEDUS_TRY(const auto writer, SnapshotWriter::create(device, SnapshotNumber{snapshot}, soc,
@@ -102,8 +102,9 @@ inline Status read_and_compare(PageReader* files, SnapshotPageId id) {
   return Status::error(ErrorCode::kCorruption, "another page than was written");
 }
 
-// A manifest with two storages whose pages lie in the files of SOC 0 and 1 of this snapshot and of
-// the one before; each has three pages, all of which count, or one of the one before.
+// Returns a manifest with two storages, whose pages lie in the files of SOC 0 and 1 of this
+// snapshot and of the one before. Each file has three pages, of which all are live, or one of those
+// of the snapshot before.
 inline Manifest manifest_of(std::uint32_t number) {
   Manifest manifest;
   manifest.number = SnapshotNumber{number};
@@ -140,13 +141,13 @@ inline Manifest manifest_of(std::uint32_t number) {
   return manifest;
 }
 
-// Everything of manifest_of(number): its files, then the manifest.
+// Writes the files of manifest_of(number), then the manifest.
 inline Status make_snapshot(device::Device* device, std::uint32_t number) {
   for (std::uint32_t soc = 0; soc < 2; ++soc) FOEDUS_CHECK(write_file(device, number, soc, 3));
   return write_manifest(device, manifest_of(number));
 }
 
-// All pages of all files of the manifest are there, as they were written.
+// Checks that all pages of all files of the manifest are there, as they were written.
 inline Status check_snapshot(device::Device* device, const Manifest& manifest) {
   SnapshotFiles files(device);
   for (const ManifestFile& file : manifest.files) {

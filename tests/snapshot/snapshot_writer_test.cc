@@ -46,7 +46,7 @@ TEST(SnapshotWriter, writes_are_as_large_as_the_buffer) {
   EXPECT_EQ(device.calls(Call::kSync), 1u);
 }
 
-// Goal: a crash after finish() and a synced directory loses nothing. Method: drop all unsynced.
+// Goal: a crash after finish() and a synced directory loses no page. Method: drop all unsynced.
 TEST(SnapshotWriter, a_finished_file_is_durable) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 9));
@@ -75,7 +75,7 @@ TEST(SnapshotWriter, a_leftover_that_cannot_be_removed_is_an_error) {
   EXPECT_EQ(SnapshotWriter::create(&device, kOne, 0).code(), ErrorCode::kIoError);
 }
 
-// Goal: F3, what a manifest may name is never replaced.
+// Goal: F3, a file that a manifest may name is never replaced.
 TEST(SnapshotWriter, a_file_of_a_snapshot_that_exists_is_refused_and_not_touched) {
   FailingDevice device;
   ASSERT_OK(make_snapshot(&device, 1));
@@ -115,7 +115,7 @@ TEST(SnapshotWriter, an_error_of_the_last_write_is_returned) {
   EXPECT_EQ((*writer)->finish().code(), ErrorCode::kIoError);
 }
 
-// Goal: with every size of the device either the file is whole, or the error says why not.
+// Goal: with every size of the device either the file is whole, or the error names the reason.
 TEST(SnapshotWriter, a_full_disk_is_out_of_space) {
   for (std::uint64_t room = 0; room <= 11; ++room) {
     FailingDevice device;

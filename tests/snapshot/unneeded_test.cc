@@ -1,5 +1,6 @@
 // ctest-labels: crash
-// What no kept snapshot needs goes, in an order in which nothing that is found lacks a file.
+// Files that no kept snapshot needs are removed, in an order in which each remaining manifest has
+// its files.
 #include "foedus-core/snapshot/unneeded.h"
 
 #include <cerrno>
@@ -16,7 +17,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Numbers = std::vector<SnapshotNumber>;
 
-// Snapshots 1 to `count`. Each lists its two files and those of the one before.
+// Makes snapshots 1 to `count`. Each lists its two files and those of the one before.
 void make_snapshots(FailingDevice* device, std::uint32_t count) {
   for (std::uint32_t number = 1; number <= count; ++number) {
     ASSERT_OK(make_snapshot(device, number));
@@ -67,7 +68,7 @@ TEST(Unneeded, without_a_snapshot_there_is_nothing_to_do) {
   EXPECT_EQ(device.changing_calls(), 0u);
 }
 
-// Goal: an old manifest that cannot be read costs no file that it may need, and stops nothing else.
+// Goal: no file is removed that an unreadable old manifest may need, and all other removals go on.
 TEST(Unneeded, what_a_damaged_manifest_may_need_stays_until_it_goes) {
   FailingDevice device;
   make_snapshots(&device, 5);
@@ -84,15 +85,15 @@ TEST(Unneeded, what_a_damaged_manifest_may_need_stays_until_it_goes) {
   ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.names().size(), 5u);
 
-  // The newest one is an error, and nothing goes.
+  // If the newest one cannot be read the call fails, and no file is removed.
   ASSERT_OK(write_file(&device, 6, 0, 3));
   ASSERT_OK(device.open("manifest-00000005", device::Access::kReadWrite).value()->truncate(40));
   EXPECT_EQ(remove_unneeded(&device, {}, nullptr, nullptr).code(), ErrorCode::kCorruption);
   EXPECT_EQ(device.names().size(), 6u);
 }
 
-// Goal: no file stays open that has no name any more. Method: an attempt to remove fails between
-// manifests and files, which the next glean removes, who knows of no open files.
+// Goal: no file without a name stays open. Method: a removal fails between manifests and files; the
+// next glean, which knows of no open files, removes these.
 TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
   FailingDevice device;
   make_snapshots(&device, 3);
@@ -109,8 +110,8 @@ TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
   EXPECT_EQ(files.open_files().size(), 2u);
 }
 
-// Goal: whoever wants to give their room back later gets the files that went. Method: two went, of
-// which one cannot be opened.
+// Goal: a caller that frees the space later gets the removed files open. Method: two files are
+// removed, of which one cannot be opened.
 TEST(Unneeded, removed_files_are_handed_out_open) {
   FailingDevice device;
   make_snapshots(&device, 3);
@@ -130,8 +131,8 @@ TEST(Unneeded, removed_files_are_handed_out_open) {
   EXPECT_LT(device.used_bytes(), used);
 }
 
-// Goal: open files and cached pages go first. Method: pages of three snapshots are cached; those of
-// the first have no file any more, and asking for one reads again.
+// Goal: open files are closed and cached pages forgotten first. Method: pages of three snapshots
+// are cached; those of the first have no file any more, and a search for one reads again.
 TEST(Unneeded, caches_forget_and_files_are_closed) {
   FailingDevice device;
   make_snapshots(&device, 3);
@@ -159,7 +160,7 @@ TEST(Unneeded, caches_forget_and_files_are_closed) {
 }
 
 // Goal: each manifest that a crash leaves has its files, and a second call does the rest. Method:
-// the power fails at every call; the newest manifest may not be durable yet.
+// power fails at every call; the newest manifest may not be durable yet.
 TEST(Unneeded, power_fails_at_every_call) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
