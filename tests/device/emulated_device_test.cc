@@ -1,5 +1,5 @@
-// Emulated non-volatile memory: what an access takes at least, what is counted, and that bytes and
-// errors are those of the device behind it.
+// Emulated non-volatile memory: the least time of an access, its counters, and bytes and errors,
+// which are those of the underlying device.
 #include "foedus-core/device/emulated_device.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using testing::FailingDevice;
 using testing::must;
 
-// One that forwards to the simulated device, which the test keeps to look at.
+// A device that forwards to the simulated one, which the test keeps for checks.
 class Behind final : public Device {
  public:
   explicit Behind(Device* device) : device_(device) {}
@@ -55,7 +55,7 @@ class EmulatedDeviceTest : public ::testing::Test {
     act();
     return base::system_now_us() - begin;
   }
-  // Lines that were written so many times.
+  // Returns the number of lines that were written this many times.
   std::uint64_t lines(std::size_t writes) const {
     return counters_->stats().lines_by_writes.at(writes);
   }
@@ -134,8 +134,8 @@ TEST_F(EmulatedDeviceTest, a_write_in_flight_is_counted_and_does_not_end_before_
   EXPECT_EQ(read, block_);
 }
 
-// Goal: a read that was announced ends a latency after that. Method: where the machine stands still
-// meanwhile, nothing is told: it is tried again.
+// Goal: an announced read ends a latency after the announcement. Method: a try in which the machine
+// was busy meanwhile tells nothing, and is repeated.
 TEST_F(EmulatedDeviceTest, the_latency_of_an_announced_read_has_passed_when_it_is_made) {
   constexpr std::uint64_t kLatencyUs = 60'000;
   make({.read_latency_ns = kLatencyUs * 1'000});

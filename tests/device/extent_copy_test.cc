@@ -1,6 +1,6 @@
 // ctest-labels: crash memory
 // ExtentCopy, as the mover of a TieredDevice uses it: several writes are in flight, an error of one
-// of them has a name and moves nothing, and a power failure at any call loses nothing.
+// of them names the file and moves no extent, and a power failure at any call loses no byte.
 #include "foedus-core/device/extent_copy.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using testing::make_file;
 using testing::must;
 using testing::SpreadDisk;
 
-// The mover takes all but one of its 26 extents: six writes of four and one of a single one.
+// The mover takes all but one of the file's 26 extents: six writes of four and one of a single one.
 constexpr std::uint64_t kBlocks = 26 * kBlocksPerExtent - 5;
 constexpr std::uint64_t kWrites = 7;
 
@@ -58,7 +58,7 @@ TEST(RunsOfTest, neighbours_are_of_one_run_up_to_a_limit) {
 }
 
 // Method: a queue of the failing device makes a write when it is waited for, so reads of memory
-// that come before it were made while it was in flight.
+// before it were made while it was in flight.
 TEST_F(ExtentCopyTest, several_writes_are_in_flight_and_one_sync_covers_them) {
   const auto device = disk.open_tiered(limit_of(1));
   std::uint64_t reads = 0;
@@ -89,7 +89,7 @@ TEST_F(ExtentCopyTest, extents_move_without_a_queue) {
   EXPECT_EQ(difference(device.get(), kFirst, kBlocks), "");
 }
 
-// A write that the device refuses once is made again.
+// A write that fails once is repeated.
 TEST_F(ExtentCopyTest, a_write_that_fails_once_is_made_again) {
   for (std::uint64_t skip = 0; skip < kWrites; ++skip) {
     SCOPED_TRACE(skip);
@@ -102,7 +102,7 @@ TEST_F(ExtentCopyTest, a_write_that_fails_once_is_made_again) {
   }
 }
 
-// Empty: an error of the device has the name of `file`, and nothing was moved by it.
+// Returns an empty string if an error of the device names `file` and moved no extent.
 std::string moved_by_error(SpreadDisk* disk, Call call, std::uint64_t skip, int error_number,
                            ErrorCode code) {
   const bool is_of_memory = call == Call::kRead;
@@ -135,7 +135,7 @@ TEST_F(ExtentCopyTest, an_error_of_one_of_several_writes_moves_nothing) {
   EXPECT_EQ(moved_by_error(disk.copy().get(), Call::kSync, 0, EIO, ErrorCode::kIoError), "");
 }
 
-// V24.
+// V24: a power failure at any call of the mover loses no byte.
 TEST_F(ExtentCopyTest, a_power_failure_at_any_call_loses_nothing) {
   const auto open = [](SpreadDisk* copy) { return copy->open_tiered(limit_of(1)); };
   const auto move = [](TieredDevice* device) {

@@ -1,4 +1,4 @@
-// V16: files are closed by the task, all of them, and waiting ends when that is done.
+// V16: the task closes all files, and a wait ends when it has done so.
 #include "foedus-core/device/file_closer.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using foedus::testing::FailingDevice;
 
 constexpr std::uint64_t kFileBytes = 4096;
 
-// Files of that many numbers, open, and without names.
+// Makes `count` open files without names.
 OpenFiles make_nameless(FailingDevice* device, unsigned first, unsigned count) {
   OpenFiles files;
   for (unsigned i = first; i < first + count; ++i) {
@@ -33,7 +33,7 @@ TEST(FileCloser, what_is_waited_for_has_given_its_room_back) {
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
   FileCloser closer(runtime.get());
-  closer.wait();  // for nothing
+  closer.wait();  // no file to wait for
   for (unsigned round = 0; round < 20; ++round) {
     closer.close(make_nameless(&device, 10 * round, 3));
     closer.close(make_nameless(&device, 10 * round + 3, 2));

@@ -1,6 +1,6 @@
-// What FileDevice asks of the system and what it makes of the answers: that a sync is one, that
-// interrupted and short calls are finished, that an error is never taken for a success. Method:
-// this program's own definitions of the calls stand before those of the C library.
+// System calls of FileDevice: a sync is a real one, interrupted and short calls are finished, and
+// an error is never taken for a success. Method: the program defines the calls of the C library
+// itself.
 // ctest-labels: memory
 #include <dirent.h>
 #include <dlfcn.h>
@@ -25,13 +25,13 @@
 
 namespace {
 
-// One system call: how it answers next.
+// The next results of a system call.
 struct Answer {
-  int error_number = 0;       // what it fails with
-  int times = 0;              // so often
-  std::size_t bytes_max = 0;  // not 0: it reads or writes no more than that
-  int zeroes = 0;             // so often it does nothing and says so
-  int off_blocks = 0;         // of its offsets are in the midst of a block
+  int error_number = 0;       // errno of the failure
+  int times = 0;              // number of failures
+  std::size_t bytes_max = 0;  // not 0: the most that it reads or writes
+  int zeroes = 0;             // number of calls that return 0
+  int off_blocks = 0;         // offsets that are within a block
   int calls = 0;
 
   bool fails() {
@@ -213,8 +213,8 @@ TEST_F(FileDeviceCallsTest, a_directory_sync_reaches_the_directory) {
   EXPECT_EQ(device_->sync_directory().error_number(), EIO);
 }
 
-// Goal: the directory itself survives a power failure, also when whoever made it (the user, or a
-// process that was killed) did not sync its parent.
+// Goal: the directory itself survives a power failure, even if its maker (the user, or a process
+// that was killed) did not sync the parent.
 TEST_F(FileDeviceCallsTest, the_parent_is_synced_whether_the_directory_was_there_or_not) {
   for (int i = 0; i < 2; ++i) {
     calls = System();
@@ -262,7 +262,7 @@ TEST_F(FileDeviceCallsTest, a_write_that_fails_or_stands_still_is_an_error) {
   EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
 }
 
-// Goal: a device that is full in the midst of a block is full, not broken.
+// Goal: a device that gets full within a block is full, not broken.
 TEST_F(FileDeviceCallsTest, a_direct_write_goes_on_where_a_block_begins) {
   const auto device = FileDevice::open(dir_, Facility::kTry);
   ASSERT_TRUE(device.is_ok());
@@ -290,7 +290,7 @@ TEST_F(FileDeviceCallsTest, short_and_interrupted_reads_are_finished_and_an_erro
   EXPECT_EQ(file_->read_at(0, buffer, sizeof(buffer)).status().error_number(), EIO);
 }
 
-// Whatever the first call reads, and wherever the file ends: all bytes are in their places.
+// All bytes are in their places, however many the first call reads, and wherever the file ends.
 TEST_F(FileDeviceCallsTest, a_read_of_parts_is_one_call_and_a_short_one_is_finished) {
   make_file();
   ASSERT_TRUE(file_->write_at(0, "abcdefghij", 10).is_ok());

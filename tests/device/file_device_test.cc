@@ -1,4 +1,4 @@
-// Files of a real directory: what is refused, what is locked, what direct I/O needs.
+// Files of a real directory: refusals, locks, and the needs of direct I/O.
 // ctest-labels: memory
 #include "foedus-core/device/file_device.h"
 
@@ -209,7 +209,7 @@ TEST_F(FileDeviceTest, readers_share_a_directory_and_keep_users_out_and_change_n
   open();
 }
 
-// Goal: as above, after somebody who tidies up has removed the lock file.
+// Goal: the directory is still locked after a user has removed the lock file.
 TEST_F(FileDeviceTest, a_directory_is_locked_without_its_lock_file) {
   for (const bool is_read : {false, true}) {
     auto first = is_read ? FileDevice::open_to_read(dir_) : FileDevice::open(dir_, Facility::kOff);
@@ -238,8 +238,8 @@ TEST_F(FileDeviceTest, the_parent_of_a_new_directory_must_exist) {
   EXPECT_EQ(FileDevice::open(root_ + "/plain", Facility::kOff).code(), ErrorCode::kIoError);
 }
 
-// Goal: a limit on the size of files is an error, not a signal that ends the host. Method: in a
-// child process, because the limit is the process's.
+// Goal: a limit on the size of files is an error, not a signal that ends the host. Method: a child
+// process, because the limit is of the process.
 TEST_F(FileDeviceTest, a_write_beyond_the_file_size_limit_is_an_error_and_no_signal) {
   const pid_t child = fork();
   if (child == 0) {

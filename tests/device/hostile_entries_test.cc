@@ -1,6 +1,6 @@
-// A directory in which something else lies where the files of a database should be. Goal: it is
-// refused by name, soon, and nothing outside of the directory is written. Method: each file of a
-// database is replaced by links, folders, pipes, sockets and device nodes, and it is opened.
+// A directory with other things in place of the files of a database. Goal: each is refused by name,
+// soon, and no file outside of the directory is written. Method: each file of a database is
+// replaced by links, folders, pipes, sockets and device nodes, and the database is opened.
 // ctest-labels: memory
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -31,8 +31,8 @@ std::string bytes_of(const fs::path& path) {
   return bytes.str();
 }
 
-// What takes a file's place. `outside`: a file with the same bytes, elsewhere. False: it cannot be
-// made here.
+// A replacement of a file. `outside` is a file with the same bytes, elsewhere. Returns false if it
+// cannot be made here.
 struct Impostor {
   const char* name;
   std::function<bool(const fs::path& outside, const fs::path& place)> make;
@@ -98,7 +98,7 @@ class HostileEntries : public ::testing::Test {
     options.sessions_max = 2;
     return options;
   }
-  // Opens, reads all and closes.
+  // Opens the database, reads all rows and closes it.
   static Status use(const fs::path& dir) {
     FOEDUS_TRY(Database database, Database::open(options_of(dir)));
     FOEDUS_TRY(const Masstree table, database.open_masstree("table"));
@@ -138,8 +138,8 @@ TEST_F(HostileEntries, what_is_no_file_is_refused_by_name_and_not_followed) {
   }
 }
 
-// A hard link is a file, so its bytes may be believed, but what is written to it is written
-// elsewhere, too.
+// A hard link is a file, so its bytes are good, but a write to it would change a file elsewhere,
+// too.
 TEST_F(HostileEntries, a_file_of_another_directory_is_never_written) {
   const fs::path root = root_.path();
   for (const std::string& name : names_) {

@@ -1,6 +1,6 @@
-// Files on persistent memory: which writes are stores, which are calls, and what a sync has to do.
-// Method: this program's own definitions of the calls stand before those of libpmem and of the C
-// library; they count, and say that memory is persistent, or not.
+// Files on persistent memory: writes that are stores, writes that are calls, and the work of a
+// sync. Method: the program defines the calls of libpmem and of the C library itself; they count,
+// and report that memory is persistent, or not.
 // ctest-labels: memory
 #ifdef FOEDUS_HAVE_LIBPMEM
 #include "foedus-core/device/mapped_file.h"
@@ -34,7 +34,7 @@ struct System {
   int fallocate_error = 0;
   std::atomic<int> fdatasyncs = 0;
   std::atomic<int> pwritevs = 0;
-  std::atomic<int> copies = 0;  // that no drain has followed yet
+  std::atomic<int> copies = 0;  // not yet followed by a drain
   std::atomic<int> drains = 0;
   std::function<void()> at_drain;
 } calls;
@@ -134,7 +134,7 @@ class MappedFileTest : public ::testing::Test {
     to.resize(count.is_ok() ? *count : 0);
     return to;
   }
-  // As the system has it.
+  // Returns the bytes of a file as the system has them.
   std::string bytes_of(const std::string& name) const {
     std::ifstream file(root_ + "/db/" + name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -144,7 +144,7 @@ class MappedFileTest : public ::testing::Test {
   std::unique_ptr<FileDevice> device_;
 };
 
-// What a log does.
+// A log writes to preallocated space, by stores.
 TEST_F(MappedFileTest, writes_to_room_that_was_preallocated_are_stores) {
   open_device();
   ASSERT_TRUE(device_->maps_files());
@@ -169,8 +169,8 @@ TEST_F(MappedFileTest, writes_to_room_that_was_preallocated_are_stores) {
   EXPECT_TRUE(bytes_of("log") == all);
 }
 
-// V17. Goal: the first words of sectors come when all else is persistent. Method: at each fence the
-// file is what a power failure would leave.
+// V17. Goal: the first words of sectors are written when all other words are persistent. Method: at
+// each fence the test reads the state that a power failure would leave.
 TEST_F(MappedFileTest, first_words_of_sectors_are_written_last) {
   open_device();
   const auto file = open("log", Access::kCreate);
@@ -191,8 +191,8 @@ TEST_F(MappedFileTest, first_words_of_sectors_are_written_last) {
   EXPECT_TRUE(seen[2] == all);
 }
 
-// Goal: what the write begins with comes last of all. Method: as before, of a write that begins
-// with a sector.
+// Goal: the first word of a write is written last of all. Method: a write that begins with a
+// sector; at each fence the test reads the state that a power failure would leave.
 TEST_F(MappedFileTest, the_first_word_of_a_write_is_written_last) {
   open_device();
   const auto file = open("log", Access::kCreate);
@@ -208,7 +208,7 @@ TEST_F(MappedFileTest, the_first_word_of_a_write_is_written_last) {
   EXPECT_TRUE(seen[2] == frame);
 }
 
-// What a snapshot does.
+// A snapshot file grows by calls, and a sync makes them durable.
 TEST_F(MappedFileTest, growth_is_by_calls_which_a_sync_makes_durable) {
   open_device();
   std::string all;
@@ -303,7 +303,7 @@ TEST_F(MappedFileTest, where_memory_is_not_persistent_files_are_files) {
   EXPECT_EQ(calls.fdatasyncs, 1);
 }
 
-// V18. Goal: what may have holes is written by calls, which say that there is no room.
+// V18. Goal: a file that may have holes is written by calls, which can fail for lack of space.
 TEST_F(MappedFileTest, a_file_without_promised_room_is_not_written_by_stores) {
   open_device();
   const auto file = open("f", Access::kCreate);
@@ -316,7 +316,7 @@ TEST_F(MappedFileTest, a_file_without_promised_room_is_not_written_by_stores) {
   EXPECT_EQ(mapped_bytes(*open("f", Access::kReadWrite)), 8'192u);
 }
 
-// A process may have too many mappings, or too little room for addresses.
+// A process may have too many mappings, or too few addresses.
 TEST_F(MappedFileTest, a_file_that_cannot_be_mapped_is_read_and_written_by_calls) {
   open_device();
   ASSERT_TRUE(device_->maps_files());
@@ -330,8 +330,8 @@ TEST_F(MappedFileTest, a_file_that_cannot_be_mapped_is_read_and_written_by_calls
   EXPECT_EQ(calls.fdatasyncs, 1);
 }
 
-// Goal: readers of a file that grows see what was there. Method: one thread grows it and writes
-// behind the old end while others read before it.
+// Goal: readers of a growing file see its old bytes. Method: one thread grows it and writes after
+// the old end while others read before it.
 TEST_F(MappedFileTest, it_is_read_while_it_grows) {
   open_device();
   const auto file = open("f", Access::kCreate);

@@ -1,5 +1,5 @@
-// Queues of reads and writes: io_uring, tasks in its place, and the one of devices without either.
-// Each test runs on all of them, with direct I/O and without.
+// Queues of reads and writes: io_uring, tasks instead of it, and the queue of devices without
+// either. Each test runs on all of them, with direct I/O and without.
 // ctest-labels: memory
 #include "foedus-core/device/read_queue.h"
 
@@ -151,7 +151,7 @@ TEST_P(ReadQueueTest, a_read_beyond_the_end_has_fewer_bytes) {
   EXPECT_EQ(done.bytes, 0u);
 }
 
-// V10
+// V10: a file may be closed while it is read.
 TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
   std::vector<Block> blocks(8);
   for (std::uint32_t tag = 0; tag < 8; ++tag) ASSERT_TRUE(add(tag, 1, &blocks[tag], tag));
@@ -164,7 +164,8 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
   }
 }
 
-// V10, before the read is sent. Method: the descriptor of the closed file becomes another file's.
+// V10: a file may be closed before the read is sent. Method: another file gets the descriptor of
+// the closed one.
 TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
   std::vector<Block> blocks(8);
   const auto other = *device_->open("b", Access::kCreate);
@@ -179,7 +180,7 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
   }
 }
 
-// V9: the sanitizers see whoever writes later.
+// V9: the sanitizers notice a later write.
 TEST_P(ReadQueueTest, its_end_waits_for_what_is_in_flight) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
   for (int round = 0; round < 50; ++round) {
@@ -214,7 +215,7 @@ TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
   EXPECT_TRUE(is(blocks[0], 1));
 }
 
-// The file to write to, with direct I/O as the tested one, or only to be read.
+// Tests of writes to a file, with and without direct I/O.
 class WriteQueueTest : public ReadQueueTest {
  protected:
   std::shared_ptr<File> to_write() const {
@@ -274,7 +275,7 @@ TEST_P(WriteQueueTest, a_write_that_fails_has_no_bytes) {
   EXPECT_EQ(done.bytes, 0u);
 }
 
-// V10, and V9: the sanitizers see a later access.
+// V10 and V9: file and queue may be closed during a write; the sanitizers notice a later access.
 TEST_P(WriteQueueTest, the_file_and_the_queue_may_go_while_it_is_written) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
   std::shared_ptr<File> file = to_write();

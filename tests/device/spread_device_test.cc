@@ -1,5 +1,5 @@
-// SpreadDevice: files are found wherever they lie, marks tell whose a directory is, and a power cut
-// at any change leaves directories that open.
+// SpreadDevice: files are found in any directory, marks name the database of a directory, and a
+// power failure at any change leaves directories that can be opened.
 #include "foedus-core/device/spread_device.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ Status refusal(FailingDevice* main, std::vector<Device*> others) {
   return made.status();
 }
 
-// Makes a file with `text` in it, synced, its name not.
+// Makes a file with `text`, synced, with an unsynced name.
 Status put(Device* device, std::string_view name, const std::string& text = "x") {
   FOEDUS_TRY(const auto file, device->open(name, Access::kCreate));
   FOEDUS_CHECK(file->write_at(0, text.data(), text.size()));
@@ -171,8 +171,8 @@ TEST_F(SpreadDeviceTest, a_directory_of_another_database_is_refused) {
   must(put(spread_over(&main, {&b}, 3).get(), kLog0));
   const std::uint64_t before = main.digest() + a.digest() + b.digest() + other_main.digest();
   for (const Status& refused : {
-           refusal(&main, {&b, &a}),           // of another one's
-           refusal(&main, {&other_main}),      // another one's own
+           refusal(&main, {&b, &a}),           // of another database
+           refusal(&main, {&other_main}),      // the main directory of another one
            refusal(&a, {}),                    // of `dirs`, as `dir`
            refusal(&a, {&other_main}),
        }) {
@@ -194,7 +194,7 @@ TEST_F(SpreadDeviceTest, a_directory_with_files_and_no_mark_is_refused) {
   EXPECT_TRUE(must(spread_over(&main, {&found})->list()).empty());
 }
 
-// The database went on without the directory: what it holds is not what it would find there.
+// The database was changed without the directory, so the files there are out of date.
 TEST_F(SpreadDeviceTest, a_directory_is_out_of_date_once_the_database_was_changed_without_it) {
   {
     const auto spread = spread_over(&main, {&a, &b});
@@ -206,7 +206,7 @@ TEST_F(SpreadDeviceTest, a_directory_is_out_of_date_once_the_database_was_change
     EXPECT_EQ(spread->left_out(), std::vector<std::string>{"/b"});
     EXPECT_EQ(spread->open(kLog1, Access::kRead).code(), ErrorCode::kNotFound);
   }
-  EXPECT_TRUE(spread_over(&main, {&a, &b})->left_out().empty());  // nothing was changed
+  EXPECT_TRUE(spread_over(&main, {&a, &b})->left_out().empty());  // no change
   must(put(spread_over(&main, {&a}).get(), kLog1, "another"));
   const Status refused = refusal(&main, {&a, &b});
   EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
@@ -258,7 +258,8 @@ TEST_F(SpreadDeviceTest, a_mark_keeps_paths_of_any_bytes) {
 
 // ---- crashes
 
-// As a database does it: files, then what makes them count, each durable before the next.
+// Writes files and then the file that makes them valid, each durable before the next, as a database
+// does.
 Status begin(SpreadDevice* device, const std::string& text) {
   for (const std::string_view name : {kLog0, kLog1}) {
     FOEDUS_CHECK(unless_gone(device->remove(name)));
@@ -297,7 +298,7 @@ TEST(SpreadDeviceCrashTest, a_power_cut_in_the_first_change_leaves_directories_t
   }
 }
 
-// V12: what was removed here and made there never comes back here.
+// V12: a name that was removed in one directory and made in another never comes back in the first.
 TEST(SpreadDeviceCrashTest, no_power_cut_leaves_a_name_in_two_directories) {
   bool was_cut = true;
   for (std::uint64_t skip = 0; was_cut; ++skip) {
@@ -324,7 +325,7 @@ TEST(SpreadDeviceCrashTest, no_power_cut_leaves_a_name_in_two_directories) {
   }
 }
 
-// V12, of names that go away by a rename.
+// V12 holds for names that are removed by a rename.
 TEST_F(SpreadDeviceTest, a_name_that_was_given_away_is_gone_before_it_is_made_elsewhere) {
   must(put(spread_over(&main, {&a, &b}).get(), kLog0));
   for (FailingDevice* const device : {&main, &a, &b}) must(device->sync_directory());
@@ -338,7 +339,7 @@ TEST_F(SpreadDeviceTest, a_name_that_was_given_away_is_gone_before_it_is_made_el
   spread_over(&main, {&a, &b});
 }
 
-// V13: an out-of-date directory must be known after any change, whichever it is.
+// V13: an out-of-date directory must be recognized after any kind of change.
 TEST_F(SpreadDeviceTest, a_directory_is_forgotten_by_changes_of_all_kinds) {
   using Change = Status (*)(SpreadDevice*);
   for (const Change change :
@@ -377,7 +378,7 @@ TEST_F(SpreadDeviceTest, changes_of_all_kinds_are_durable_after_a_sync) {
   EXPECT_TRUE(main.exists("savepoint"));
 }
 
-// Another thread changes something behind a sync, before that is counted.
+// A device on which another thread makes a change after a sync, before that is counted.
 class LateDevice : public FailingDevice {
  public:
   using FailingDevice::FailingDevice;
@@ -400,7 +401,7 @@ TEST_F(SpreadDeviceTest, a_sync_counts_for_no_change_that_it_may_have_missed) {
   EXPECT_TRUE(late.exists(std::string(kLog1)));
 }
 
-// What lies there when a device is made may be visible and not durable.
+// Files of earlier processes may be visible and not durable.
 TEST_F(SpreadDeviceTest, a_sync_makes_durable_what_earlier_processes_left) {
   {
     const auto spread = spread_over(&main, {&a, &b});

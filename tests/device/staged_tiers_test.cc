@@ -1,6 +1,7 @@
 // ctest-labels: crash memory concurrency
-// TieredDevice with a staging buffer: what a new file has on the SSD is durable before the SSD has
-// it, is read there, gets there whole whatever call power fails at, and not after a removal.
+// TieredDevice with a staging buffer: pages of a new file for the SSD are durable before the SSD
+// has them, and are read from the buffer. They get to the SSD whole whatever call power fails at,
+// and not after a removal.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,7 +50,7 @@ class StagedTiersTest : public ::testing::Test {
     for (const auto& place : disk.disks()) place->set_observer(observer);
   }
   std::unique_ptr<StagedTiers> open() { return StagedTiers::open(&disk, kOnMemory); }
-  // A file with two extents that are staged, which the flusher does not come to.
+  // Opens a device and makes a file with two staged extents, which the flusher does not reach.
   std::unique_ptr<StagedTiers> open_with_staged() {
     auto tiers = open();
     tiers->hold(true);
@@ -106,15 +107,15 @@ TEST_F(StagedTiersTest, a_file_is_larger_than_the_buffer) {
   EXPECT_EQ(difference(tiers->get(), kFirst, 20 * kBlocksPerExtent), "");
 }
 
-// Staged pages are of the last extent, and one of them was flushed; reads that the buffer has not
-// go on in the file.
+// Staged pages are of the last extent, and one of them was flushed; reads of pages that the buffer
+// does not have go to the file.
 TEST_F(StagedTiersTest, all_ways_to_read_find_what_is_staged) {
   const auto tiers = open_with_staged();
   const std::shared_ptr<const File> file = must(tiers->get()->open(kFirst, Access::kRead));
   constexpr std::uint64_t kBlock = 3 * kBlocksPerExtent + 7;
   std::string bytes(2 * kBlockBytes, '\0');
   const std::string wanted = block_of(kFirst, kBlock) + block_of(kFirst, kBlock + 1);
-  // A read of more than one page, not from the begin of one.
+  // A read of more than one page begins within a page.
   EXPECT_EQ(must(file->read_at(kBlock * kBlockBytes + 100, bytes.data(), 5000)), 5000u);
   EXPECT_EQ(bytes.substr(0, 5000), wanted.substr(100, 5000));
   const Bytes parts[] = {{bytes.data(), kBlockBytes}, {bytes.data() + kBlockBytes, kBlockBytes}};
@@ -124,7 +125,7 @@ TEST_F(StagedTiersTest, all_ways_to_read_find_what_is_staged) {
   EXPECT_TRUE(must(file->read_pieces(&piece, 1)));
   EXPECT_EQ(bytes.substr(0, 128), wanted.substr(64, 128));
   EXPECT_FALSE(file->has_small_reads(kBlock * kBlockBytes));
-  // The end of the file.
+  // A read ends at the end of the file.
   EXPECT_EQ(must(file->read_at((kBlocks - 1) * kBlockBytes, bytes.data(), 2 * kBlockBytes)),
             kBlockBytes);
   EXPECT_EQ(must(file->read_at(kBlocks * kBlockBytes, bytes.data(), kBlockBytes)), 0u);
@@ -180,7 +181,7 @@ TEST_F(StagedTiersTest, pages_are_staged_only_if_the_ssd_has_room_for_them) {
 
 TEST_F(StagedTiersTest, what_was_left_staged_is_written_by_the_next_open) {
   open_with_staged().reset();
-  // A crash in the midst of a flush has torn a page.
+  // A crash during a flush has torn a page.
   disk.b().overwrite(kFirstSsd, (kBlocks - 3) * kBlockBytes + 512, "torn");
   for (const bool stages : {false, true}) {
     SCOPED_TRACE(stages);
@@ -195,7 +196,7 @@ TEST_F(StagedTiersTest, what_was_left_staged_is_written_by_the_next_open) {
   }
 }
 
-// V34.
+// V34: an open changes no file if no page is staged.
 TEST_F(StagedTiersTest, an_open_changes_nothing_if_nothing_is_staged) {
   {
     const auto tiers = open();
@@ -242,7 +243,7 @@ TEST_F(StagedTiersTest, a_device_that_is_only_read_refuses_what_is_staged) {
   EXPECT_TRUE(refusal().is_ok());
 }
 
-// Pages of a file that is gone do not count, nor do those of one that was not finished.
+// Staged pages of a removed file, and of an unfinished one, are ignored.
 TEST_F(StagedTiersTest, leftovers_do_not_keep_readers_out) {
   open_with_staged().reset();
   const auto removed = disk.copy();
@@ -298,7 +299,7 @@ TEST_F(StagedTiersTest, nothing_is_written_to_a_file_that_was_removed) {
   must(tiers->get()->make_room());
   EXPECT_EQ(writes, 0u);
   watch({});
-  // Another file of the name has nothing of it, also after a crash.
+  // Another file of that name has none of its pages, also after a crash.
   must(make_file(tiers->get(), kFirst, 3 * kBlocksPerExtent));
   disk.crash_power(FailingDevice::kKeepAll);
   const auto again = open();
@@ -336,7 +337,7 @@ TEST_F(StagedTiersTest, an_error_of_the_ssd_is_told_and_loses_nothing) {
     EXPECT_EQ(moved.code(), ErrorCode::kIoError);
     EXPECT_NE(moved.message().find(kFirstSsd), std::string::npos) << moved.message();
     EXPECT_EQ(tiers->get()->fill().moved_bytes, 0u);
-    must(tiers->get()->remove(kFirst));  // nothing of it is to be written
+    must(tiers->get()->remove(kFirst));  // no page of it may be written
     must(tiers->get()->make_room());
   }
   const auto tiers = open();
@@ -395,7 +396,7 @@ TEST_F(StagedTiersTest, a_power_failure_at_any_call_loses_no_file_that_counts) {
   EXPECT_GT(testing::at_each_call(disk, not_looked_at, act, check), 40u);
 }
 
-// The first life leaves staged pages, the second one recovers them.
+// The first life leaves staged pages, and the second one recovers them.
 TEST_F(StagedTiersTest, a_power_failure_at_any_call_of_recovery_loses_nothing) {
   open_with_staged().reset();
   const auto act = [&](StagedTiers* tiers) {
@@ -408,7 +409,7 @@ TEST_F(StagedTiersTest, a_power_failure_at_any_call_of_recovery_loses_nothing) {
   EXPECT_GT(testing::at_each_call(disk, not_looked_at, act, check), 12u);
 }
 
-// V2. What an earlier process has written is visible and perhaps not durable.
+// V2. Writes of an earlier process are visible and perhaps not durable.
 TEST_F(StagedTiersTest, failed_syncs_lose_no_file_that_counts) {
   for (const std::uint64_t how : testing::kCrashes) {
     for (std::uint64_t skip = 0; skip < 24; ++skip) {
@@ -432,7 +433,7 @@ TEST_F(StagedTiersTest, failed_syncs_lose_no_file_that_counts) {
 
 // ---- threads -----------------------------------------------------------------------------------
 
-// Goal: V31, V32. Method: readers of files that are made, flushed and moved meanwhile.
+// Goal: V31, V32. Method: threads read files that are made, flushed and moved meanwhile.
 TEST_F(StagedTiersTest, files_are_read_while_their_pages_are_flushed) {
   const auto runtime = base::make_thread_runtime();
   const auto device = disk.open_tiered({.nvm_bytes = 4 * kExtentBytes + kStagedBytes},

@@ -1,6 +1,6 @@
 // ctest-labels: memory
-// StagingBuffer: what is staged is read while it is, the newest version of a page wins, readers and
-// writers do not wait for a flush, and an error loses nothing that was acknowledged.
+// StagingBuffer: staged pages are read from the buffer, the newest version of a page wins, readers
+// and writers do not wait for a flush, and an error loses no acknowledged page.
 #include "foedus-core/device/staging_buffer.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST_F(StagingBufferTest, pages_of_one_file_go_where_the_spread_says) {
   EXPECT_EQ(partitions_of(StagingSpread::kLess), 2u);
 }
 
-// V29: of versions in one bucket, and in two.
+// V29 holds for versions in one bucket, and in two.
 TEST_F(StagingBufferTest, the_newest_version_of_a_page_wins) {
   Staged staged(&disk, one_partition(3));
   must(staged.open());
@@ -102,7 +102,7 @@ TEST_F(StagingBufferTest, the_newest_version_of_a_page_wins_through_recovery) {
     make_files(&fresh);
     Staged staged(&fresh, one_partition(4));
     must(staged.open());
-    // The SSD takes nothing, so that all versions stay in their buckets.
+    // The SSD accepts no write, so that all versions stay in their buckets.
     fresh.b().fail(Call::kSync, 0, EIO, true);
     for (std::uint64_t i = 0; i < writes; ++i) must(staged.write(1, i % 2));
     fresh.a().crash_process();
@@ -113,7 +113,7 @@ TEST_F(StagingBufferTest, the_newest_version_of_a_page_wins_through_recovery) {
   }
 }
 
-// Neighbours are one write, and each file has one sync.
+// Neighbouring pages are one write, and each file has one sync.
 TEST_F(StagingBufferTest, a_bucket_is_one_batch) {
   StagingOptions options = one_partition(2);
   options.slots = 16;
@@ -139,7 +139,7 @@ TEST_F(StagingBufferTest, a_bucket_is_one_batch) {
   EXPECT_EQ(syncs, 2u);
 }
 
-// Method: the observer runs in the flusher, in the midst of a write to the file.
+// Method: the observer runs in the flusher, within a write to the file.
 TEST_F(StagingBufferTest, readers_and_writers_go_on_while_a_bucket_is_flushed) {
   Staged staged(&disk, one_partition(2));
   must(staged.open());
@@ -175,8 +175,8 @@ TEST_F(StagingBufferTest, a_writer_goes_on_in_the_bucket_that_another_one_has_op
   EXPECT_EQ(staged.difference(), "");
 }
 
-// V31. Method: between a reader's look at the index and its read the bucket is flushed, and another
-// page written to the slot.
+// V31. Method: after a reader has searched the index and before its read, the bucket is flushed and
+// another page written to the slot.
 TEST_F(StagingBufferTest, a_reader_notices_that_the_slot_is_of_another_page) {
   Staged staged(&disk, one_partition(1));
   must(staged.open());
@@ -200,7 +200,7 @@ constexpr Call kFailing[] = {Call::kOpen, Call::kCreate,      Call::kRead,
                              Call::kWrite, Call::kSync,       Call::kPreallocate,
                              Call::kList,  Call::kSyncDirectory};
 
-// A page that was acknowledged is in its file once the error has gone, and after a power failure.
+// An acknowledged page is in its file once the error is over, and after a power failure.
 TEST_F(StagingBufferTest, an_error_at_any_call_loses_nothing_that_was_acknowledged) {
   for (const Call call : kFailing) {
     for (const bool of_memory : {false, true}) {
@@ -286,8 +286,8 @@ TEST_F(StagingBufferTest, a_sync_covers_what_was_written_before_it_and_no_more) 
   }
 }
 
-// Goal: slots of a write that has failed are older than what is written next, for recovery, too.
-// Method: the sync behind the stores fails, so that they are there, and older in later slots.
+// Goal: slots of a failed write are older than the next write, for recovery, too. Method: the sync
+// after the stores fails, so that the stores survive, with older versions in later slots.
 TEST_F(StagingBufferTest, a_failed_write_is_older_than_the_next_one) {
   Staged staged(&disk, {.partitions = 1, .buckets = 2, .slots = 16, .flushers = 1});
   must(staged.open());
@@ -300,7 +300,7 @@ TEST_F(StagingBufferTest, a_failed_write_is_older_than_the_next_one) {
   EXPECT_EQ(Staged::in_file(&disk, 1, 3), page_of(1, 3, 3));
 }
 
-// A failed sync gives up what was written since the last one; the header of the area is older.
+// A failed sync gives up all writes since the last one; the header of the area is older.
 TEST_F(StagingBufferTest, an_error_of_the_first_write_leaves_an_area_that_is_found) {
   Staged staged(&disk, one_partition(2));
   must(staged.open());
@@ -328,13 +328,13 @@ TEST_F(StagingBufferTest, what_was_dropped_is_not_written_any_more) {
   EXPECT_EQ(Staged::in_file(&disk, 1, 2), std::string(kBlockBytes, '\0'));
 }
 
-// Its slots may hold whole pages, which recovery would write to the next file of that number.
+// The slots may hold whole pages, which recovery would write to the next file of that number.
 TEST_F(StagingBufferTest, a_failed_write_is_dropped_too) {
   Staged staged(&disk, one_partition(2));
   must(staged.open());
   bool is_armed = true;
   disk.a().set_observer([&](const CallSeen& call) {
-    // The first sync behind the stores to slots: they are there, and the write has failed.
+    // The first sync after the stores to slots fails: the stores survive, and the write has failed.
     if (call.kind != Call::kSync || !is_armed || staged.tried().empty()) return;
     is_armed = false;
     disk.a().fail(Call::kSync, 1, EIO);  // this one is of the bucket's word

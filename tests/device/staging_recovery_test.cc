@@ -1,6 +1,6 @@
 // ctest-labels: crash memory
-// StagingBuffer: whatever call power fails at, a page that was acknowledged is not lost, torn or
-// replaced by an older version; damage is found.
+// StagingBuffer: whatever call power fails at, an acknowledged page is not lost, torn or replaced
+// by an older version; damage is found.
 #include "foedus-core/device/staging_buffer.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::uint64_t at_each_call(const SpreadDisk& disk, Act act, Check check) {
   return testing::at_each_call(disk, [](SpreadDisk* copy) { return copy; }, act, check);
 }
 
-// V27 to V30. The first calls make the areas.
+// V27 to V30: the first calls make the areas.
 TEST_F(StagingRecoveryTest, a_power_failure_at_any_call_loses_nothing_that_was_acknowledged) {
   for (const StagingSpread spread : {StagingSpread::kEven, StagingSpread::kSingle}) {
     Versions acknowledged;
@@ -62,7 +62,7 @@ TEST_F(StagingRecoveryTest, a_power_failure_at_any_call_loses_nothing_that_was_a
   }
 }
 
-// Many crashes, for there are many ways in which a new file can be left.
+// There are many crashes, because a crash can leave a new file in many states.
 TEST_F(StagingRecoveryTest, a_power_failure_while_areas_are_made_leaves_what_can_be_opened) {
   for (std::uint64_t how = 3; how < 60; ++how) {
     for (std::uint64_t calls = 0; calls < 12 && !HasFailure(); ++calls) {
@@ -77,7 +77,7 @@ TEST_F(StagingRecoveryTest, a_power_failure_while_areas_are_made_leaves_what_can
   }
 }
 
-// V28. Method: the first use of a bucket has whole slots, of versions that are old by the next
+// V28. Method: the first use of a bucket leaves whole slots, whose versions are old by the next
 // life. That one writes to the first slot of the bucket only.
 TEST_F(StagingRecoveryTest, sequence_numbers_go_on_after_a_restart) {
   Staged first(&disk, one_partition(2));
@@ -96,7 +96,7 @@ TEST_F(StagingRecoveryTest, sequence_numbers_go_on_after_a_restart) {
   EXPECT_EQ(second.difference(), "");
 }
 
-// Recovery does not write a bucket a second time, over pages that came later.
+// Recovery does not write a bucket a second time, over later pages.
 TEST_F(StagingRecoveryTest, recovery_ends_the_buckets_that_it_has_written) {
   Staged first(&disk, one_partition(2));
   must(first.open());
@@ -114,8 +114,8 @@ TEST_F(StagingRecoveryTest, recovery_ends_the_buckets_that_it_has_written) {
   EXPECT_EQ(second.difference(), "");
 }
 
-// Goal: a use of a bucket after a crash does not count slots of one before. Method: two lives that
-// each end with a crash, of few writes, so that the same slots are used in both.
+// Goal: a use of a bucket after a crash does not include slots of an earlier use. Method: two lives
+// of few writes that end with crashes, so that both use the same slots.
 TEST_F(StagingRecoveryTest, slots_of_an_earlier_life_do_not_count) {
   for (std::uint64_t seed = 1; seed < 6; ++seed) {
     Staged first(&disk, small(), seed);
@@ -157,8 +157,8 @@ TEST_F(StagingRecoveryTest, a_power_failure_at_any_call_of_recovery_is_recovered
   EXPECT_GT(at_each_call(disk, act, check), 8u);
 }
 
-// Goal: V29, also for a process that has ended: what it has written to files is visible and not
-// durable. Method: it ends at each call, the next one recovers and goes on, and then power fails.
+// Goal: V29 for a process that has ended: its writes to files are visible and not durable. Method:
+// it ends at each call, the next one recovers and goes on, and then power fails.
 TEST_F(StagingRecoveryTest, an_end_of_the_process_and_a_power_failure_lose_nothing) {
   for (const std::uint64_t how : testing::kCrashes) {
     bool has_ended = false;
@@ -195,7 +195,7 @@ TEST_F(StagingRecoveryTest, pages_of_a_file_that_is_gone_are_dropped) {
   EXPECT_EQ(Staged::in_file(&disk, 2, 2), page_of(2, 2, 2));
 }
 
-// An error of resolve() is not a file that is gone.
+// An error of resolve() does not mean that the file was removed.
 TEST_F(StagingRecoveryTest, a_file_that_cannot_be_opened_stops_recovery) {
   {
     Staged staged(&disk, small());

@@ -27,8 +27,8 @@ using testing::open_file;
 using testing::resolving;
 using testing::SpreadDisk;
 
-// Writers have pages of their own, of all files; readers look at any. A page that is read is whole,
-// and not older than what its writer had been told before.
+// Writers have pages of their own, of all files; readers read any. A page that is read is whole,
+// and not older than the version that its writer had acknowledged before.
 class StagingThreadsTest : public ::testing::Test {
  protected:
   StagingThreadsTest() { make_files(&disk); }
@@ -37,8 +37,7 @@ class StagingThreadsTest : public ::testing::Test {
   static constexpr std::uint64_t kPagesEach = 8;
   using Known = std::array<std::atomic<std::uint64_t>, kStagedFiles * kWriters * kPagesEach>;
 
-  // The first words of a page are all that readers compare: id, page, version, and again at its
-  // end.
+  // Fills a page. Readers compare its first words, id, page and version, with those at its end.
   static void fill(std::uint64_t id, std::uint64_t page, std::uint64_t version, char* bytes) {
     const std::uint64_t words[3] = {id, page, version};
     for (std::size_t at = 0; at + sizeof(words) <= kBlockBytes; at += sizeof(words)) {
@@ -143,7 +142,7 @@ TEST_F(StagingThreadsTest, writers_and_readers_of_a_partition_for_each_file) {
       300);
 }
 
-// Files of the system: areas are mapped where memory is persistent, and io_uring writes where the
+// The files are real ones: areas are mapped if memory is persistent, and io_uring writes if the
 // system allows it.
 TEST_F(StagingThreadsTest, writers_and_readers_of_files) {
   testing::TestDirectory directory;

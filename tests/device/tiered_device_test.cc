@@ -1,6 +1,6 @@
 // ctest-labels: crash memory
-// TieredDevice: a file reads the same wherever its extents lie and whenever they move, also after a
-// power failure at any call; a full or a lost tier is an error with its name.
+// TieredDevice: reads of a file return the same bytes wherever its extents lie and whenever they
+// move, also after a power failure at any call; a full or a lost tier is an error with its name.
 #include "foedus-core/device/tiered_device.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(TieredDeviceTest, a_file_that_fits_into_memory_has_one_part) {
   EXPECT_EQ(difference(device.get(), kFirst, 3 * kBlocksPerExtent), "");
 }
 
-// Room that files do not have is lent, but for an eighth, and they have no more of it.
+// Space that files do not use is lent, except for an eighth, and files cannot use it then.
 TEST_F(TieredDeviceTest, room_that_is_lent_is_not_for_files) {
   const auto device = open({.nvm_bytes = 16 * kExtentBytes});
   must(make_file(device.get(), kFirst, 4 * kBlocksPerExtent));
@@ -84,7 +84,7 @@ TEST_F(TieredDeviceTest, room_that_is_lent_is_not_for_files) {
   EXPECT_EQ(extents(device->fill().nvm_bytes), 8u);
 }
 
-// Extents on memory move for a borrower, a part of memory at a time, until none is left.
+// Extents on memory move for a borrower, a part at a time, until none is left.
 TEST_F(TieredDeviceTest, extents_move_for_a_borrower) {
   const auto device = open({.nvm_bytes = 64 * kExtentBytes});
   must(make_file(device.get(), kFirst, 56 * kBlocksPerExtent));
@@ -102,11 +102,11 @@ TEST_F(TieredDeviceTest, extents_move_for_a_borrower) {
   }
   EXPECT_EQ(lent, 56u);
   EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
-  EXPECT_FALSE(device->wants_room());  // there is none
+  EXPECT_FALSE(device->wants_room());  // no extent is left
   EXPECT_EQ(difference(device.get(), kFirst, 56 * kBlocksPerExtent), "");
 }
 
-// A mover that fails is not asked for more than what files need.
+// A mover that fails gets only requests for files.
 TEST_F(TieredDeviceTest, a_full_ssd_lends_no_room) {
   const auto device = open({.nvm_bytes = 64 * kExtentBytes, .ssd_bytes = kExtentBytes});
   must(make_file(device.get(), kFirst, 56 * kBlocksPerExtent));
@@ -116,12 +116,12 @@ TEST_F(TieredDeviceTest, a_full_ssd_lends_no_room) {
   EXPECT_FALSE(device->wants_room());
   EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
   EXPECT_FALSE(device->wants_room());
-  must(device->make_room());  // nothing is to be moved for files
+  must(device->make_room());  // no extent must move for files
   EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
   EXPECT_TRUE(device->wants_room());
 }
 
-// Room that was lent before a restart stays lent.
+// Space that was lent before a restart stays lent.
 TEST_F(TieredDeviceTest, a_borrower_keeps_its_room) {
   const auto device = open({.nvm_bytes = 8 * kExtentBytes});
   device->keep_lent(6 * kExtentBytes);
@@ -131,17 +131,18 @@ TEST_F(TieredDeviceTest, a_borrower_keeps_its_room) {
   EXPECT_EQ(extents(device->fill().nvm_bytes), 1u);
 }
 
-// An eighth of memory is free afterwards, what was read since stays, and its room is given back.
+// An eighth of memory is free afterwards, extents that were read stay, and the space of the others
+// is freed.
 TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
   const auto device = open({.nvm_bytes = 8 * kExtentBytes});
   must(make_file(device.get(), kFirst, 8 * kBlocksPerExtent));
-  must(device->make_room());  // all was new: one of them went
+  must(device->make_room());  // all were new: one of them moved
   EXPECT_EQ(extents(device->fill().nvm_bytes), 7u);
   EXPECT_EQ(extents(device->fill().moved_bytes), 1u);
   must(make_file(device.get(), kSecond, kBlocksPerExtent));
   std::string bytes(kBlockBytes, '\0');
   const auto file = must(device->open(kFirst, Access::kRead));
-  // The clock stands behind the one that went; the next ones have been read.
+  // The hand is after the extent that moved; the next ones have been read.
   for (std::uint64_t extent = 0; extent < 8; ++extent) {
     if (extent != 5) must(file->read_at(extent * kExtentBytes, bytes.data(), kBlockBytes));
   }
@@ -168,8 +169,8 @@ TEST_F(TieredDeviceTest, everything_moves_when_nothing_may_stay) {
   EXPECT_EQ(difference(again.get(), kSecond, 70), "");
 }
 
-// Goal: V25. Method: the mover runs between a reader's look at the map and its read, in the call of
-// the device that has the bytes, and gives the room back.
+// Goal: V25. Method: the mover runs after a reader has read the map and before its read of the
+// bytes, within that call of the device, and frees the space.
 class TieredMoveTest : public TieredDeviceTest {
  protected:
   TieredMoveTest() : device(open(limit_of(2))) {
@@ -252,7 +253,7 @@ std::uint64_t at_each_call(const SpreadDisk& disk, Act act, Check check) {
   return testing::at_each_call(disk, open, act, check);
 }
 
-// V24.
+// V24: a power failure at any call of the mover loses no byte.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_the_mover_loses_nothing) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kSecond, kBlocks));
@@ -272,7 +273,8 @@ TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_the_mover_loses_nothing)
   EXPECT_GT(at_each_call(disk, move, check), 10u);
 }
 
-// V23: a file that was synced, its directory, too, is there; any other can be removed by its name.
+// V23: a file that was synced together with its directory is there; any other can be removed by its
+// name.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_writer_leaves_a_file_or_leftovers) {
   bool is_made = false;
   const auto make = [&](TieredDevice* device) {
@@ -293,7 +295,7 @@ TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_writer_leaves_a_file_o
   EXPECT_GT(at_each_call(disk, make, check), 5u);
 }
 
-// V26.
+// V26: after a power failure in a removal the rest can be removed.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_removal_leaves_what_can_be_removed) {
   must(make_file(open(limit_of(1)).get(), kFirst, kBlocks));
   const auto remove = [](TieredDevice* device) {
@@ -333,8 +335,9 @@ TEST_F(TieredDeviceTest, an_error_of_the_mover_leaves_everything_readable) {
   }
 }
 
-// Goal: a map that a killed process, or one whose sync has failed, has left is visible and perhaps
-// not durable. Method: after such an end another process gives room back, and then power fails.
+// Goal: space is freed only by a durable map. The map of a killed process, or of one whose sync
+// failed, may be visible and not durable. Method: after such an end another process frees space,
+// and then power fails.
 TEST_F(TieredDeviceTest, room_is_given_back_only_when_the_map_is_durable) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   for (const std::uint64_t how : testing::kCrashes) {
@@ -351,7 +354,7 @@ TEST_F(TieredDeviceTest, room_is_given_back_only_when_the_map_is_durable) {
   }
 }
 
-// Room that was not given back is not used, and comes before the next move.
+// Space that could not be freed is not used, and is freed before the next move.
 TEST_F(TieredDeviceTest, room_that_is_not_given_back_stops_the_mover) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kSecond, kBlocks));
@@ -374,14 +377,14 @@ TEST_F(TieredDeviceTest, a_full_tier_has_a_name) {
   const Status made = make_file(device.get(), kFirst, 6 * kBlocksPerExtent);
   EXPECT_EQ(made.code(), ErrorCode::kOutOfSpace);
   EXPECT_NE(made.message().find("ssd_bytes"), std::string::npos) << made.message();
-  EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);  // it is no file
+  EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);  // not counted as a file
   must(device->remove(kFirst));
   must(make_file(device.get(), kFirst, 5 * kBlocksPerExtent));
   EXPECT_EQ(device->make_room().code(), ErrorCode::kOutOfSpace);
   EXPECT_EQ(difference(device.get(), kFirst, 5 * kBlocksPerExtent), "");
 }
 
-// Its file system is full before the limit is reached.
+// The file system of memory is full before the limit is reached.
 TEST_F(TieredDeviceTest, a_full_memory_is_written_around) {
   const auto device = open({.nvm_bytes = 8 * kExtentBytes});
   disk.a().set_capacity(disk.a().used_bytes() + 2 * kExtentBytes);
