@@ -1,4 +1,4 @@
-// A directory whose process ended before anything was durable has nothing to glean.
+// A directory whose process ended before any commit was durable has nothing to glean.
 // ctest-labels: crash
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A database is written to, closed and gleaned; its snapshots must hold what was committed.
+// A database is written to, closed and gleaned; its snapshots must hold all commits.
 // ctest-labels: crash
 
 #include <gtest/gtest.h>
@@ -108,14 +108,14 @@ class GleanTest : public ::testing::Test {
     return key;
   }
 
-  // The next snapshot, from the closed directory.
+  // Makes the next snapshot, from the closed directory.
   Result<snapshot::Manifest> glean(const GleanShape& shape, GleanReport* report) {
     FOEDUS_TRY(const auto device,
                device::FileDevice::open(directory_.path(), Facility::kTry));
     const auto runtime = base::make_thread_runtime();
     FOEDUS_TRY(const numa::Topology topology, numa::Topology::make(2));
     FOEDUS_TRY(const auto log, log::Log::open(device.get(), runtime.get(), {.loggers = 2}, {}));
-    // Opening the database may have moved pages on since.
+    // Opening the database may have moved pages since.
     FOEDUS_TRY(previous_, engine::find_newest_manifest(device.get()));
     const snapshot::Manifest* const previous = previous_.has_value() ? &*previous_ : nullptr;
     FOEDUS_TRY(engine::FoundCatalog catalog,
@@ -143,7 +143,7 @@ class GleanTest : public ::testing::Test {
     previous_ = std::move(manifest).value();
   }
 
-  // The walks of the composers' tests read memory.
+  // Loads the pages into memory, for the walks of the composers' tests.
   void load_pages(device::Device* device, const snapshot::Manifest& manifest) {
     pages_ = std::make_unique<MemoryPages>();
     snapshot::SnapshotFiles files(device);
@@ -173,7 +173,7 @@ class GleanTest : public ::testing::Test {
     std::abort();
   }
 
-  // F7: the manifest counts what the roots lead to.
+  // Checks F7: the manifest's counts are those of the pages below the roots.
   void expect_counted() {
     std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint32_t> sums;
     LiveWalk walk([this](page::SnapshotPageId id) { return pages_->at(id); });
@@ -224,7 +224,7 @@ class GleanTest : public ::testing::Test {
     ASSERT_EQ(all, model_.appended);
   }
 
-  // All snapshot files and the manifest of number `number`, by name.
+  // Returns all snapshot files and the manifest of number `number`, by name.
   std::map<std::string, std::string> files_of(std::uint32_t number) const {
     std::map<std::string, std::string> files;
     char digits[9];
@@ -255,7 +255,7 @@ TEST_F(GleanTest, EverySnapshotHoldsWhatWasCommitted) {
   }
 }
 
-// G42: one glean, made again with other mappers and memory, so with other blocks and spills.
+// G42: a glean is repeated with other mappers and memory, so with other blocks and spills.
 TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
   write(3000);
   glean_next({.mappers = 1, .bytes = 32u << 20});
@@ -272,7 +272,7 @@ TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
   }
 }
 
-// G67: the same, over a snapshot whose pages are read ahead of those who want them, or not.
+// G67: a glean gives the same files whether pages of the earlier snapshot are read ahead or not.
 TEST_F(GleanTest, ReadingAheadChangesNothing) {
   write(3000);
   glean_next({});
@@ -303,10 +303,10 @@ TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
   EXPECT_EQ(manifest->number, page::SnapshotNumber{2});
 }
 
-// What glean_directory() made of the directory.
+// Tests of glean_directory().
 class DirectoryGleanTest : public GleanTest {
  protected:
-  // Opening the database may have made some, too.
+  // Gleans and checks all rows. Opening the database may have made snapshots, too.
   void glean_and_expect_all(std::uint32_t snapshots_min) {
     glean_and_expect_all({.socs = 2, .sink = {}});
     EXPECT_GE(static_cast<std::uint32_t>(previous_->number), snapshots_min);
@@ -335,7 +335,7 @@ class DirectoryGleanTest : public GleanTest {
   GleanReport report_;
 };
 
-// Goal: snapshot files take a stated multiple of what is live in them. Method: many small gleans.
+// Goal: snapshot files take a bounded multiple of their live pages. Method: many small gleans.
 TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
   DirectoryGleanOptions options{.socs = 2, .sink = {}};
   options.reclaim.total_pages_min = 0;
@@ -354,7 +354,8 @@ TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
   EXPECT_GT(static_cast<std::uint32_t>(previous_->number), 40u);
 }
 
-// Goal: of the snapshots of one epoch, the newest is kept; those of others, as many as it is told.
+// Goal: of the snapshots of one epoch the newest is kept; of other epochs as many as the option
+// says.
 TEST_F(DirectoryGleanTest, KeepsOneSnapshotOfAnEpoch) {
   const DirectoryGleanOptions options{.socs = 2, .snapshots_kept = 2, .sink = {}};
   write(200);
@@ -377,8 +378,8 @@ TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
   glean_and_expect_all(2);
 }
 
-// One record has nearly all updates, so nearly all samples, of a SOC whose partition is not the
-// last one: what is behind it gets no position.
+// One record of a SOC whose partition is not the last one has nearly all updates, and so nearly all
+// samples: partitions after it get no position.
 TEST_F(DirectoryGleanTest, TheLastRecordOfAnArrayMayBeHot) {
   Options options = testing::small_options(directory_.path());
   options.socs = 2;
@@ -419,7 +420,7 @@ TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
   EXPECT_GT(static_cast<std::uint32_t>(previous_->next_storage_id), 5u);
 }
 
-// F7.
+// F7: a dropped storage takes its pages along.
 TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
   const auto change = [&](auto&& what) {
     Database db = Database::open(testing::small_options(directory_.path())).value();
@@ -451,7 +452,7 @@ TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
   change([](Database* db) { ASSERT_TRUE(db->drop_storage("dropped").is_ok()); });
   write(1);
   glean_and_expect_all(2);
-  EXPECT_LT(live_pages(), before - of_dropped + 50);  // and what the last transaction touched
+  EXPECT_LT(live_pages(), before - of_dropped + 50);  // and pages that the last transaction touched
 }
 
 TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {

@@ -1,6 +1,6 @@
 #pragma once
-// LiveWalk: the pages that roots lead to, counted by looking at every one. Shares nothing with
-// composers but the layouts.
+// LiveWalk: counts the pages below roots by visiting each one. It shares only the layouts with
+// composers.
 
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ namespace foedus::gleaner {
 
 class LiveWalk {
  public:
-  // Gives the page of an id, which stays as long as the walk; null: there is none.
+  // Returns the page of an id, which stays as long as the walk, or null if there is none.
   using Find = std::function<const page::PageHeader*(page::SnapshotPageId)>;
 
   explicit LiveWalk(Find find) : find_(std::move(find)) {}
 
-  // What a manifest has to say of the storage with this root.
+  // Returns the counts that a manifest must have for the storage with this root.
   std::vector<snapshot::LivePages> count(page::SnapshotPageId root) {
     counts_.clear();
     walk(root);
@@ -37,7 +37,7 @@ class LiveWalk {
     for (const auto& [file, count] : counts_) live.push_back(count);
     return live;
   }
-  // Of all roots so far.
+  // Returns the number of pages below all roots so far.
   std::size_t pages_seen() const { return seen_.size(); }
 
  private:
@@ -126,7 +126,7 @@ class LiveWalk {
   std::set<std::uint64_t> seen_;
 };
 
-// What the composers of one storage, whose pages are in memory, say of their pages must be true.
+// Checks the counts of the composers of one storage, whose pages are in memory.
 template <typename Pages>
 class LiveCheck {
  public:
@@ -135,12 +135,12 @@ class LiveCheck {
     return &ledger_;
   }
   const std::vector<snapshot::LivePages>& live() const { return live_; }
-  // Others than composers changed what there is.
+  // Sets the counts after pages were changed without composers.
   void set_live(std::vector<snapshot::LivePages> live) {
     live_ = std::move(live);
     ledger_ = {};
   }
-  // The test is about to change pages behind the composers' backs.
+  // Ends the checks, because the test will change pages without the composers.
   void end() { is_at_end_ = true; }
   void expect_counted(const Pages& pages, page::SnapshotPageId root) {
     if (is_at_end_) return;

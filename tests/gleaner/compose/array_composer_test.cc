@@ -1,4 +1,4 @@
-// Arrays as snapshots: what is read back is what was written, and what was not written is neither
+// Arrays in snapshots: reads return the written records, and pages without writes are neither
 // copied nor made.
 #include "gleaner/compose/array/composer.h"
 
@@ -20,7 +20,7 @@ namespace {
     ASSERT_TRUE(status.is_ok()) << status.message(); \
   } while (false)
 
-// A few hundred writes of all types, near each other and far apart.
+// Makes a few hundred writes of all types, near each other and far apart.
 void write_randomly(ArrayRig* rig, std::mt19937_64* random) {
   const std::uint32_t payload_bytes = rig->meta().payload_bytes;
   const std::uint64_t records = rig->meta().records;
@@ -86,8 +86,8 @@ TEST(ArrayComposerTest, OneRecordMoreThanALevelHoldsIsALevelMore) {
   more.expect_equal_to_model(7);
 }
 
-// Goal: work follows the touches, not the size. Method: as many records as an array can
-// have, of which few are written; pages counted exactly.
+// Goal: the work is proportional to the touched pages, not to the size. Method: the largest array,
+// of which few records are written; pages are counted exactly.
 TEST(ArrayComposerTest, TouchedPagesOfAHugeArrayAreAllThatIsWritten) {
   ArrayRig rig(kMaxArrayRecords, 2000);
   ASSERT_EQ(rig.levels(), 5u);
@@ -139,9 +139,9 @@ TEST(ArrayComposerTest, RandomWritesOverSeveralSnapshotsEqualTheModel) {
   }
 }
 
-// Goal: ranges are invisible to readers. Method: the same writes composed as one range and as
-// several, with boundaries within and between pages of level 2; equal in what is read and in where
-// nothing is.
+// Goal: ranges are invisible to readers. Method: the same writes are composed as one range and as
+// several, with boundaries within and between pages of level 2. Records, and null pointers, must be
+// equal.
 TEST(ArrayComposerTest, RangesJoinedEqualOneRange) {
   const std::uint64_t seed = testing::test_seed(1402);
   std::mt19937_64 random(seed);
@@ -206,7 +206,7 @@ TEST(ArrayComposerTest, NothingLoggedGivesTheRootBefore) {
   EXPECT_EQ(rig.pages().reads(), reads);
 }
 
-// A boundary that no position is behind is what partitions are given that are to have nothing.
+// Empty partitions get a boundary after the last position.
 TEST(ArrayComposerTest, ARangeBehindTheLastRecordIsEmptyWhereverItBegins) {
   ArrayRig rig(1000, 100);
   rig.write(0, "first");

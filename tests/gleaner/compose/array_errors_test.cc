@@ -1,4 +1,4 @@
-// What composers of arrays refuse (G8), and whose errors they pass on.
+// Records that composers of arrays refuse (G8), and errors that they pass on.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,7 +15,7 @@ using log::LogRecordType;
 constexpr std::uint64_t kRecords = 100'000;
 constexpr std::uint32_t kPayloadBytes = 100;
 
-// A good record before and the bad one.
+// Composes a good record followed by the bad one.
 Status glean_with(LogRecordType type, std::uint64_t index, std::size_t bytes,
                   std::uint32_t offset) {
   ArrayRig rig(kRecords, kPayloadBytes);

@@ -40,7 +40,7 @@ class ArrayRig {
     new_stream();
   }
 
-  // Writes to the log and to the model. The offset of a put is 0.
+  // Writes to the log and to the model. The offset of a whole put is 0.
   void write(std::uint64_t index, std::string_view part, std::uint32_t offset = 0) {
     const bool whole = part.size() == meta_.payload_bytes;
     Record& record = touch(index);
@@ -81,7 +81,7 @@ class ArrayRig {
     return {};
   }
 
-  // The record as the last snapshot has it, looking at everything on the way to it.
+  // Returns the record in the last snapshot, and checks all pages of its path.
   Record read(std::uint64_t index) {
     page::SnapshotPageId id = root_;
     const std::uint64_t number = index / shape_.records_per_page;
@@ -110,7 +110,7 @@ class ArrayRig {
     EXPECT_EQ(record->lock.load_relaxed(), 0u);
     return {record->tid.load_relaxed(), {storage::array::payload_of(record), meta_.payload_bytes}};
   }
-  // All that were ever written, and every `step`th of the others.
+  // Checks all records that were ever written, and every `step`th of the others.
   void expect_equal_to_model(std::uint64_t step = 1) {
     for (const auto& [index, record] : model_) ASSERT_EQ(read(index), record) << index;
     for (std::uint64_t index = 0; index < meta_.records; index += step) {
@@ -118,7 +118,7 @@ class ArrayRig {
       ASSERT_EQ(read(index), untouched()) << index;
     }
   }
-  // Ids of the pages on the way to an index, the root first; null ones too.
+  // Returns the ids of the pages of the path to an index, the root first; null ones too.
   std::vector<page::SnapshotPageId> path_to(std::uint64_t index) const {
     std::vector<page::SnapshotPageId> path = {root_};
     std::uint64_t span = shape_.records_per_page;
@@ -155,7 +155,7 @@ class ArrayRig {
   ListStream& stream() { return *stream_; }
   MemoryPages& pages() { return pages_; }
   LiveCheck<MemoryPages>& live() { return live_; }
-  // The same pages elsewhere: a snapshot more.
+  // Sets the root of pages that were moved, as a new snapshot.
   void set_root(page::SnapshotPageId root) {
     root_ = root;
     ++snapshot_;
@@ -184,7 +184,7 @@ class ArrayRig {
   std::map<std::uint64_t, Record> model_;
   std::set<std::uint64_t> seen_;
   LiveCheck<MemoryPages> live_;
-  snapshot::PageLedger* ledger_ = nullptr;  // of the glean that runs
+  snapshot::PageLedger* ledger_ = nullptr;  // of the current glean
   std::uint32_t ordinal_ = 0;
   page::Tid tid_;
 };

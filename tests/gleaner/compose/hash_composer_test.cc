@@ -15,7 +15,7 @@ void glean(HashGleans* gleans, const std::vector<std::uint64_t>& digits = {0}) {
   ASSERT_TRUE(status.is_ok()) << status.message();
 }
 
-// Goal: what a storage without any record has. Method: two gleans of nothing.
+// Goal: a storage without records has a root, which stays. Method: two gleans without records.
 TEST(HashComposer, AnEmptyStorageHasARootThatStays) {
   HashGleans gleans;
   glean(&gleans);
@@ -47,7 +47,7 @@ TEST(HashComposer, AHundredThousandKeysFillTheirPages) {
     const HashWalk::Seen seen = gleans.verify(97);
     EXPECT_GT(seen.interiors.size(), 100u);
     EXPECT_EQ(seen.chained, 0u);
-    // 52 bytes or so each: 72 to a page; halving fills to 69 % on average.
+    // A record takes about 52 bytes, so 72 fit on a page; halving fills pages to 69 % on average.
     EXPECT_LT(seen.bins.size(), 100'000u / 40);
     EXPECT_EQ(gleans.written_, seen.bins.size() + seen.interiors.size());
   }
@@ -129,7 +129,7 @@ TEST(HashComposer, WhatIsNotTouchedIsNeitherReadNorWritten) {
   const std::uint64_t reads = gleans.pages_.reads();
   gleans.put(key_number(77), "changed");
   glean(&gleans, {0, 40});
-  // The root by both ranges and the join, and a path.
+  // Both ranges and the join read the root, and one of them a path.
   EXPECT_LE(gleans.pages_.reads() - reads, 3u + 2u);
   EXPECT_EQ(gleans.written_, 3u);
   const HashWalk::Seen after = gleans.verify(1'000);
@@ -139,7 +139,7 @@ TEST(HashComposer, WhatIsNotTouchedIsNeitherReadNorWritten) {
   EXPECT_EQ(after.bins.size(), before.bins.size());
 }
 
-// Goal: G7.
+// Goal: G7, equal input gives equal bytes.
 TEST(HashComposer, TheSameInputGivesTheSameBytes) {
   HashGleans gleans[2];
   for (HashGleans& each : gleans) {
@@ -159,8 +159,8 @@ TEST(HashComposer, TheSameInputGivesTheSameBytes) {
   }
 }
 
-// Goal: old bins that have hashes of two ranges. Method: few records, so that the root has two
-// bins; then ranges that cut them, some without any log record.
+// Goal: old bins with hashes of two ranges are divided. Method: few records, so that the root has
+// two bins; then ranges that cut them, some without any log record.
 TEST(HashComposer, BinsThatTwoRangesShareAreDivided) {
   HashGleans gleans;
   for (int i = 0; i < 60; ++i) gleans.put(key_number(i), "payload");

@@ -1,6 +1,6 @@
-// Pages of the snapshot before that are whole but not what they should be. Goal: each is told as
-// kCorruption with the table's name, before anything is made of it. Method: a copy of the root
-// leads to a copy of one of its bins, or of an interior page, with one thing changed.
+// Wrong pages of the earlier snapshot with right checksums. Goal: each is reported as kCorruption
+// with the table's name, before it is used. Method: a copy of the root leads to a copy of one of
+// its bins, or of an interior page, with one change.
 
 #include <gtest/gtest.h>
 
@@ -25,12 +25,12 @@ class HashCorruption : public ::testing::Test {
     EXPECT_TRUE(gleans_.glean().is_ok());
     gleans_.end_counting();
     good_ = gleans_.root_;
-    // All pages are touched, so each is read.
+    // The writes touch all pages, so each is read.
     for (int i = 0; i < 200; ++i) gleans_.put(key_number(i), "newer");
     for (int i = 0; i < 200; ++i) gleans_.put(equal_hash_key(i), "newer");
   }
 
-  // Appends a copy of the page `id` that is changed.
+  // Appends a changed copy of the page `id`.
   template <typename Page>
   page::SnapshotPageId changed(page::SnapshotPageId id, const std::function<void(Page*)>& change) {
     page::PageBytes block;
@@ -40,7 +40,8 @@ class HashCorruption : public ::testing::Test {
     gleans_.pages_.finish();
     return made.value();
   }
-  // The interior page on the way to the equal hashes, or the first bin of the root.
+  // Returns the digit of the interior page that leads to the equal hashes, or of the first bin of
+  // the root.
   std::uint32_t digit_of(page::PageKind kind) {
     page::PageBytes block;
     std::memcpy(block.bytes, static_cast<const void*>(gleans_.pages_.at(good_)), sizeof(block));

@@ -1,5 +1,5 @@
 #pragma once
-// HashGleans: a hash storage of which only snapshots exist, and the model that they must match.
+// HashGleans: a hash storage that has only snapshots, and the model that they must match.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 
 namespace foedus::gleaner {
 
-// A seed that differs from run to run, or the one that the environment gives.
+// Returns the seed of the environment, or one that differs from run to run.
 inline std::uint64_t test_seed() {
   const char* const given = std::getenv("FOEDUS_TEST_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : base::system_seed();
@@ -63,13 +63,13 @@ class HashGleans {
     std::memcpy(record.payload.data() + offset, &value, sizeof(value));
     record.tid = tid_.word();
   }
-  // In the log alone.
+  // Adds a record to the log, not to the model.
   void log(log::LogRecordType type, const std::string& key, const std::string& payload,
            std::uint32_t offset = 0) {
     if (!same_tid_) tid_ = page::Tid(Epoch(10 + snapshot_), ++ordinal_);
     stream_->add(type, tid_, key, payload, offset);
   }
-  // Whether what follows is of one transaction, the one of the last write.
+  // Sets whether the next records belong to the transaction of the last write.
   void set_same_tid(bool same) { same_tid_ = same; }
   void set_tid(page::Tid tid) {
     tid_ = tid;
@@ -78,7 +78,7 @@ class HashGleans {
 
   // ---- gleans -----------------------------------------------------------------------------------
 
-  // Ranges that begin at these digits of the root; each has a file of its own.
+  // Gleans in ranges that begin at these digits of the root; each has a file of its own.
   Status glean(const std::vector<std::uint64_t>& digits = {0}) {
     Composition composition{&meta_, root_, &pages_, nullptr, live_.begin()};
     std::vector<std::unique_ptr<MemoryWriter>> writers;
@@ -108,7 +108,7 @@ class HashGleans {
   void end_counting() { live_.end(); }
   LiveCheck<MemoryPages>& live() { return live_; }
 
-  // Reads all back. Each key is looked up as well, or every n-th one.
+  // Reads all records, and also searches every n-th key.
   HashWalk::Seen verify(std::size_t every = 1) {
     HashWalk walk(&pages_, meta_);
     HashWalk::Seen seen = walk.all(root_);
@@ -147,8 +147,8 @@ class HashGleans {
 
 inline std::string key_number(std::uint64_t i) { return "key" + std::to_string(i); }
 
-// Keys that all have one hash: their first word makes a factor of its first product 0, whatever
-// the second word is.
+// Returns keys that all have one hash: their first word makes a factor of its first product 0,
+// whatever the second word is.
 inline std::string equal_hash_key(std::uint64_t i, const std::string& tail = "tail") {
   std::string key(16, '\0');
   std::memcpy(key.data(), &storage::hash::internal::kMix1, 8);

@@ -1,4 +1,4 @@
-// What becomes of single records: sizes, equal hashes, several writes to one, contradictions.
+// Merges of single records: sizes, equal hashes, several writes to one record, contradictions.
 
 #include "gleaner/compose/hash/merge.h"
 
@@ -30,7 +30,7 @@ TEST(HashMerge, PayloadsOfAllSizesAreReadBack) {
   for (const std::size_t bytes : sizes) gleans.put(key_number(bytes), patterned(bytes));
   glean(&gleans);
   gleans.verify();
-  // Each becomes another size.
+  // Each record gets another size.
   std::size_t before = 1'500;
   for (const std::size_t bytes : sizes) {
     gleans.put(key_number(bytes), patterned(before));
@@ -43,7 +43,7 @@ TEST(HashMerge, PayloadsOfAllSizesAreReadBack) {
   gleans.verify();
 }
 
-// Goal: a chain is not copied while its record is not written to. Method: a write to its neighbour.
+// Goal: a chain is not copied unless its record is written. Method: a write to its neighbour.
 TEST(HashMerge, ChainsOfRecordsThatAreNotWrittenToStayWhereTheyAre) {
   HashGleans gleans;
   gleans.put("large", patterned(1u << 20));
@@ -68,8 +68,9 @@ TEST(HashMerge, KeysOfAllSizesAreReadBack) {
   gleans.verify();
 }
 
-// Goal: bins that cannot be divided. Method: keys with one hash, at all 63 bits below nine levels
-// of interior pages; then fewer of them, until they fit a page of their own and then any other.
+// Goal: a bin that cannot be divided becomes a chain of pages. Method: keys with one hash, at all
+// 63 bits below nine levels of interior pages; then fewer of them, until they fit one page and then
+// one with others.
 TEST(HashMerge, KeysOfEqualHashAreChained) {
   HashGleans gleans;
   ASSERT_EQ(storage::hash::hash_of(equal_hash_key(1)), storage::hash::hash_of(equal_hash_key(2)));
@@ -125,7 +126,7 @@ TEST(HashMerge, SeveralWritesToOneRecordAreOne) {
   glean(&gleans);
   gleans.verify();
   EXPECT_EQ(gleans.model_.size(), 4u);
-  EXPECT_LT(gleans.written_, 20u);  // what is replaced at once is not written
+  EXPECT_LT(gleans.written_, 20u);  // payloads that are replaced at once are not written
   gleans.erase("a");
   gleans.put("a", "again");
   gleans.erase("c");
@@ -153,7 +154,7 @@ class HashContradiction : public ::testing::Test {
   HashGleans gleans_;
 };
 
-// The put of the key may have been superseded by the erasure on the way.
+// The erasure may have superseded the put of the key on the way.
 TEST_F(HashContradiction, IsNotAnErasureOfAMissingKey) {
   gleans_.log(LogRecordType::kErase, "missing", {});
   EXPECT_TRUE(gleans_.glean().is_ok());

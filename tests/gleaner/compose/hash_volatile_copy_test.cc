@@ -1,6 +1,6 @@
-// Goal: the real code of the storage takes composed pages for its own. Method: all pages of a
-// snapshot are copied to a page pool, with ids of volatile pages in place of snapshot ones; then
-// transactions read all keys and write others.
+// Goal: the storage's own code can use composed pages. Method: all pages of a snapshot are copied
+// to a page pool, with ids of volatile pages instead of snapshot ones; then transactions read all
+// keys and write others.
 
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ class VolatileCopy {
 
 HashGleans gleans_for_copies(std::uint32_t fan_out_bits) {
   HashGleans gleans(fan_out_bits);
-  gleans.meta_.id = page::StorageId{1};  // what the first storage of Storages has
+  gleans.meta_.id = page::StorageId{1};  // the id of the first storage of Storages
   return gleans;
 }
 
@@ -133,7 +133,7 @@ TEST(HashVolatileCopy, TransactionsGoOnWhereAGleanEnded) {
     HashGleans gleans = gleans_for_copies(bits);
     for (int i = 0; i < 3'000; ++i) gleans.put(key_number(i), "payload");
     ASSERT_TRUE(gleans.glean().is_ok());
-    for (int i = 0; i < 3'000; ++i) {  // of every fourth pair of the root's digits, all
+    for (int i = 0; i < 3'000; ++i) {  // keys of every fourth pair of the root's digits
       const std::string key = key_number(i);
       if ((storage::hash::hash_of(key) >> 58) % 4 == 0) gleans.erase(key);
     }
@@ -148,7 +148,7 @@ TEST(HashVolatileCopy, TransactionsGoOnWhereAGleanEnded) {
   }
 }
 
-// Goal: an empty storage's root is the one that create() makes, whatever was asked for.
+// Goal: an empty storage's root equals the one that create() makes, for all options.
 TEST(HashVolatileCopy, AnEmptyRootIsTheOneOfANewStorage) {
   for (std::uint32_t bits = 1; bits <= storage::hash::kFanOutBitsMax; ++bits) {
     HashGleans gleans = gleans_for_copies(bits);

@@ -1,6 +1,6 @@
 #pragma once
-// HashWalk: reads a hash storage's snapshot by the rules of its readers, and says where a page
-// breaks one (H1, G50, G51). Nothing of the composer is used.
+// HashWalk: reads a hash storage's snapshot by the rules of its readers, and reports pages that
+// break one (H1, G50, G51). It uses no code of the composer.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class HashWalk {
     return seen_;
   }
 
-  // As a reader finds one key.
+  // Searches one key as a reader does.
   std::optional<Walked> find(page::SnapshotPageId root, std::string_view key) {
     const std::uint64_t hash = storage::hash::hash_of(key);
     page::SnapshotPageId id = root;

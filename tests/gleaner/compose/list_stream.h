@@ -1,6 +1,6 @@
 #pragma once
-// ListStream: a RecordStream over records that a test makes, sorted as reducers would (G2). The
-// record that next() gives is overwritten by the next call, so that who keeps it is found out.
+// ListStream: a RecordStream over records that a test makes, sorted as reducers sort them (G2). The
+// record of next() is overwritten by the next call, so that a caller which keeps it fails.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ class ListStream : public RecordStream {
   explicit ListStream(StorageKind kind, page::StorageId storage = page::StorageId{1})
       : kind_(kind), storage_(storage) {}
 
-  // Adds a record; after the last one, or before the next pass, rewind().
+  // Adds a record. Call rewind() after the last one, and before another pass.
   void add(log::LogRecordType type, page::Tid tid, std::string_view key, std::string_view payload,
            std::uint32_t payload_offset = 0, std::uint32_t session = 0) {
     const std::size_t bytes = log::LogRecord::size_of(key.size(), payload.size());
@@ -39,14 +39,14 @@ class ListStream : public RecordStream {
     entries_.push_back(std::move(entry));
     sorted_ = false;
   }
-  // The same of an array.
+  // Adds a record of an array.
   void add(log::LogRecordType type, page::Tid tid, std::uint64_t index, std::string_view payload,
            std::uint32_t payload_offset = 0) {
     const std::string_view key(reinterpret_cast<const char*>(&index), sizeof(index));
     add(type, tid, key, payload, payload_offset);
   }
 
-  // From the start again, with the records of one range.
+  // Starts again, with the records of one range.
   void rewind(const PositionRange& range = {}) {
     range_ = range;
     next_ = 0;
@@ -72,7 +72,7 @@ class ListStream : public RecordStream {
     return &current_;
   }
 
-  // All of them, in order; valid until another one is added.
+  // Returns all records, in order; valid until another one is added.
   std::vector<StreamRecord> records() {
     if (!sorted_) sort();
     std::vector<StreamRecord> records;
@@ -80,10 +80,10 @@ class ListStream : public RecordStream {
     return records;
   }
 
-  // Whether is_last_of_key() says so where it could.
+  // Sets whether is_last_of_key() returns true for the last record of a key.
   void say_last_of_key(bool says) { says_last_ = says; }
 
-  // The record of this number in order cannot be read.
+  // Lets the read of the record of this number fail.
   void fail_at(std::size_t number) { fails_at_ = number; }
 
  private:

@@ -1,5 +1,5 @@
-// What composers say of the pages that a storage has is what a walk from its root finds (G63). The
-// rigs look after every glean, in all tests; here is what these do not come across.
+// The composers' counts of pages equal those of a walk from the root (G63). The rigs check that
+// after every glean, in all tests; these tests have the remaining cases.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 using page::SnapshotNumber;
 
-// Payloads without, of one and of several overflow pages.
+// Returns payloads without overflow pages, with one and with several.
 std::string payload_for(std::uint64_t i) {
   constexpr std::size_t kSizes[] = {0, 8, 200, 1400, 1401, 4016, 4017, 30'000};
   return payload_of(kSizes[i % 8], i);
@@ -27,7 +27,7 @@ TEST(LiveCount, ChainsOfMasterTreesGoWithTheirRecords) {
   MasstreeTable table;
   for (int round = 0; round < 25; ++round) {
     for (int i = 0; i < 60; ++i) {
-      // Layers that come and go, of which some hold one record at a time.
+      // Layers are made and freed, and some have one record at a time.
       const std::uint64_t number = random.below(80);
       const std::string key = "a prefix" + std::to_string(number % 7) + key_of(number / 5);
       if (table.model.count(key) != 0 && random.below(2) == 0) {
@@ -44,7 +44,7 @@ TEST(LiveCount, ChainsOfMasterTreesGoWithTheirRecords) {
   EXPECT_EQ(table.written, 1u);
 }
 
-// Goal: pages that cross ends of ranges are counted once. Method: other ranges in every glean.
+// Goal: pages that cross ends of ranges are counted once. Method: each glean has other ranges.
 TEST(LiveCount, PagesThatCrossRangesAreCountedOnce) {
   base::Random random(testing::test_seed(8));
   MasstreeTable table;
@@ -72,7 +72,8 @@ TEST(LiveCount, PagesThatCrossRangesAreCountedOnce) {
   }
 }
 
-// Goal: bins that become interior pages, and back. Method: all keys come and go, with chains.
+// Goal: counts are right when bins become interior pages, and back. Method: all keys, some with
+// chains, are inserted and erased.
 TEST(LiveCount, HashTriesThatGrowAndShrinkAreCounted) {
   base::Random random(testing::test_seed(9));
   HashGleans hash(1);

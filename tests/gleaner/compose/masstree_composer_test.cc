@@ -1,4 +1,4 @@
-// Fresh trees: what a composer makes of log records alone.
+// New trees, composed of log records alone.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,7 +26,8 @@ TEST(MasstreeComposer, AFewKeysAreOnePage) {
   EXPECT_EQ(table.written, 1u);
 }
 
-// Rows of 1 KB: three of a footprint of 1040 fit into a body of 3968 bytes with 128 of directory.
+// Three rows of 1 KB, each with a footprint of 1040, fit into a body of 3968 bytes with 128 of
+// directory.
 TEST(MasstreeComposer, PagesOfLargeRowsAreFull) {
   MasstreeTable table;
   constexpr unsigned kRows = 100000;
@@ -46,7 +47,8 @@ TEST(MasstreeComposer, PagesOfSmallRowsAreFull) {
   EXPECT_EQ(table.seen->levels_max, 2u);
 }
 
-// Rows of mixed size: what is free in a page is less than what its successor's first row needs.
+// With rows of mixed size, the free bytes of a page are fewer than the first row of the next page
+// needs.
 TEST(MasstreeComposer, NoPageHasRoomForTheNextRow) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 20000; ++i) {
@@ -117,7 +119,7 @@ TEST(MasstreeComposer, LargePayloadsAreChains) {
   EXPECT_EQ(table.seen->crowded, 0u);
 }
 
-// Ten keys of one slice, each of which would fit inline.
+// One slice has ten keys, each of which would fit inline.
 TEST(MasstreeComposer, KeysOfOneSliceFitIntoOnePage) {
   MasstreeTable table;
   for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {

@@ -1,4 +1,4 @@
-// What a composer of Master-Trees refuses, and what it passes on.
+// Records and pages that a composer of Master-Trees refuses, and errors that it passes on.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ using storage::masstree::Slot;
 
 constexpr char kLongKey[] = "a key of more than one slice";
 
-// A few records of all kinds.
+// Makes a few records of all kinds.
 void load(MasstreeTable* table) {
   table->put("a", "12345678");
   table->put("b", payload_of(5000, 1));
@@ -27,7 +27,7 @@ void load(MasstreeTable* table) {
   table->glean_and_check();
 }
 
-// The glean fails, and says for which table and key.
+// Checks that the glean fails with the names of table and key.
 void expect_refused(MasstreeTable* table, const std::string& key) {
   const Status status = table->glean();
   EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
@@ -35,7 +35,7 @@ void expect_refused(MasstreeTable* table, const std::string& key) {
   EXPECT_EQ(status.key_preview(), key.substr(0, Status::kPreviewBytes)) << status.message();
 }
 
-// One log record, on top of the records of load().
+// Checks that a log record on top of the records of load() is refused.
 void expect_record_refused(LogRecordType type, const std::string& key, const std::string& payload,
                            std::uint32_t offset = 0) {
   SCOPED_TRACE(key + " " + std::to_string(offset));
@@ -50,7 +50,7 @@ TEST(MasstreeErrors, ChangesOfWhatIsNotThere) {
                                 std::string(kLongKey, sizeof(kLongKey) - 3), "layered!",
                                 "layered!x", "layered!" + key_of(7) + "x", "zzz"};
   for (const std::string& key : absent) {
-    // A preview of no bytes is none.
+    // A preview of no bytes is left out.
     expect_record_refused(LogRecordType::kWriteAt, key, "1");
     expect_record_refused(LogRecordType::kIncrement, key, "12345678");
   }
@@ -101,7 +101,7 @@ TEST(MasstreeErrors, RecordsOutsideOfTheRange) {
   }
 }
 
-// Gives the records of one list behind those of another one.
+// A stream of the records of one list after those of another one.
 class TwoStreams : public RecordStream {
  public:
   TwoStreams(ListStream* first, ListStream* second) : first_(first), second_(second) {}
@@ -129,7 +129,7 @@ TEST(MasstreeErrors, RecordsOutOfOrder) {
   }
 }
 
-// Every read, append and record fails once.
+// Each read, append and record fails once.
 TEST(MasstreeErrors, FailuresOfStreamReaderAndWriterArePassedOn) {
   const auto prepare = [](MasstreeTable* table) {
     load(table);
@@ -165,7 +165,7 @@ TEST(MasstreeErrors, FailuresOfStreamReaderAndWriterArePassedOn) {
 
 // ---- pages that pass the reader's check and are wrong all the same
 
-// The root of load() with a change, as a page of a snapshot of its own.
+// Checks that a changed root of load(), as a page of another snapshot, is refused.
 void expect_page_refused(const char* what, const std::function<void(BorderPage*)>& change) {
   SCOPED_TRACE(what);
   MasstreeTable table;
@@ -197,7 +197,7 @@ TEST(MasstreeErrors, PagesOfOtherTreesAndPlaces) {
   expect_page_refused("last", [](BorderPage* p) { p->last = 1000; });
 }
 
-// Slots of load(): a, the long key, b, the layer.
+// The slots of load() are a, the long key, b, and the layer.
 TEST(MasstreeErrors, BorderPagesWithImpossibleSlots) {
   expect_page_refused("keys", [](BorderPage* p) { p->header.store_version({65, 1}); });
   expect_page_refused("heap", [](BorderPage* p) { p->heap_begin = 128; });

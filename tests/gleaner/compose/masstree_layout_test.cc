@@ -1,4 +1,4 @@
-// Pages of snapshots as the code of volatile pages sees a copy of them.
+// The code of volatile pages can use copies of snapshot pages.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,8 +15,8 @@ namespace {
 using storage::masstree::BorderPage;
 using storage::masstree::Slot;
 
-// Every key that could share a slice with one of the page can be added to it, and each record of
-// the page is found.
+// Checks that every key which could share a slice with one of the page can be added, and that each
+// record is found.
 void expect_usable(BorderPage* page) {
   const unsigned keys = page->header.load_version().keys();
   for (unsigned i = 0; i < keys; ++i) {
@@ -26,7 +26,7 @@ void expect_usable(BorderPage* page) {
     const std::uint32_t room =
         storage::masstree::crowded_capacity(page, keys, page->slice(i), key_bytes, i);
     EXPECT_GE(room, slot.capacity());
-    // One that is there may be erased, and then the longest one come.
+    // A present key may be erased, and then the longest one be inserted.
     const unsigned longer =
         find_slot(page, 0, keys, page->slice(i), storage::masstree::kRemainderClass);
     if (longer != BorderPage::kNone && page->slot(longer).is_layer()) continue;

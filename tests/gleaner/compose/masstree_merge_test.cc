@@ -1,4 +1,4 @@
-// Several gleans of one table: what a composer makes of log records and the snapshot before.
+// Several gleans of one table: merges of log records with the earlier snapshot.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -15,7 +15,7 @@ namespace {
 
 // ---- random operations
 
-// Keys of all the lengths and likenesses that make layers, crowded slices and neighbours.
+// Returns keys of all the lengths and similarities that make layers, crowded slices and neighbours.
 std::string random_key(std::mt19937_64& random, std::uint64_t keys) {
   const std::uint64_t number = random() % keys;
   switch (number % 7) {
@@ -79,7 +79,7 @@ TEST(MasstreeMerge, RandomOperationsOverManyGleansMatchTheModel) {
   }
 }
 
-// Also where the stream does not say which record is the last one of its key.
+// The bytes are equal even if the stream does not mark the last record of a key.
 TEST(MasstreeMerge, TheSameInputGivesTheSameBytes) {
   std::vector<std::string> files[3];
   for (auto& run : files) {
@@ -98,7 +98,7 @@ TEST(MasstreeMerge, TheSameInputGivesTheSameBytes) {
 
 // ---- what is reused
 
-// Three rows a page, 480 rows below a page of level 1.
+// A page has three rows, and a page of level 1 has 480 rows below it.
 constexpr std::uint64_t kRows = 5000;
 constexpr std::uint64_t kRowsOfLevel1 = 480;
 
@@ -150,12 +150,12 @@ TEST(MasstreeMerge, UntouchedLayersAndChainsAreNotRead) {
   EXPECT_EQ(table.written, 1u);
   table.put("prefix b" + key_of(7), "2");
   table.glean_and_check();
-  EXPECT_EQ(table.reads, 3u);  // with two of the layer
+  EXPECT_EQ(table.reads, 3u);  // including two of the layer
   EXPECT_EQ(table.written, 3u);
   table.write_at("prefix f", 5000, "x");
   table.glean_and_check();
   const std::uint32_t chain = page::OverflowPage::pages_of(1 << 20);
-  EXPECT_EQ(table.reads, 1u + chain + 1);  // one to count what is superseded
+  EXPECT_EQ(table.reads, 1u + chain + 1);  // one to count superseded pages
   EXPECT_EQ(table.written, 1u + chain);
 }
 
@@ -164,12 +164,12 @@ TEST(MasstreeMerge, RunsOfTouchedPagesArePackedAgain) {
   load(&table);
   for (std::uint64_t i = 300; i < 900; i += 2) table.erase(key_of(i));
   table.glean_and_check();
-  // 200 pages were touched, and half of their rows are left.
+  // The erasures touched 200 pages, and half of their rows are left.
   EXPECT_EQ(table.seen->border_pages, (kRows + 2) / 3 - 100);
   EXPECT_EQ(table.seen->empty_pages, 0u);
 }
 
-// Inserts that come one at a time, everywhere: pages split as they would in memory.
+// Inserts come one at a time, everywhere: pages split as they would in memory.
 TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
   MasstreeTable table;
   std::mt19937_64 random(11);
@@ -185,8 +185,8 @@ TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
   EXPECT_LE(table.seen->interior_pages, table.seen->border_pages / 60);
 }
 
-// Goal: a page of level 1 that has one child too many becomes two halves, not a full page and one
-// of next to nothing. Method: one row more in the middle of a tree of full pages.
+// Goal: a page of level 1 with one child too many becomes two halves, not a full page and a nearly
+// empty one. Method: one more row in the middle of a tree of full pages.
 TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 10 * kRowsOfLevel1; ++i) {
@@ -199,14 +199,14 @@ TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
   EXPECT_EQ(table.seen->border_pages, 10 * kRowsOfLevel1 / 3 + 1);
   const std::set<std::uint64_t>& lows = table.seen->level_1_lows;
   EXPECT_EQ(lows.size(), 11u);
-  std::map<std::uint64_t, unsigned> children;  // of the page of level 1 that begins there
+  std::map<std::uint64_t, unsigned> children;  // by the first slice of a page of level 1
   for (const auto& border : table.seen->borders) ++children[*--lows.upper_bound(border.low)];
   for (const auto& [low, count] : children) EXPECT_GE(count, kRowsOfLevel1 / 3 / 2) << low;
 }
 
-// Goal: M5, where the last two pages share their keys. Method: each slice has a key with more bytes
-// than the one behind it, so that the middle falls between the two, and the page of one slice more
-// than fits is followed by one that is reused. The walk looks where keys are.
+// Goal: M5 when the last two pages share their keys. Method: each slice has a key with more bytes
+// than the next one, so that the middle falls between the two, and a page with one slice too many
+// is followed by a reused one. The walk checks the places of keys.
 TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
   for (std::size_t bytes = 60; bytes < 260; bytes += 20) {
     SCOPED_TRACE(bytes);
@@ -227,8 +227,8 @@ TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
   }
 }
 
-// Goal: M5, where a new key comes before keys of its slice that no record touches. Method: keys of
-// 7 and 8 bytes, then one of 6 for every other slice; payloads end a page at each of them.
+// Goal: M5 when a new key comes before untouched keys of its slice. Method: keys of 7 and 8 bytes,
+// then one of 6 for every other slice; payloads end a page at each of them.
 TEST(MasstreeMerge, ANewKeyAndUntouchedKeysOfItsSliceShareAPage) {
   for (std::size_t bytes = 20; bytes < 300; bytes += 12) {
     SCOPED_TRACE(bytes);
@@ -247,7 +247,7 @@ TEST(MasstreeMerge, ANewKeyAndUntouchedKeysOfItsSliceShareAPage) {
   }
 }
 
-// Goal: what is copied is what was there, layers and chains too, and full pages end where they did.
+// Goal: copied records are unchanged, layers and chains too, and full pages end where they did.
 // Method: one record in a thousand of every kind is changed, in pages that the others fill.
 TEST(MasstreeMerge, UntouchedKeysOfTouchedPagesAreAsTheyWere) {
   MasstreeTable table;
@@ -269,7 +269,7 @@ TEST(MasstreeMerge, UntouchedKeysOfTouchedPagesAreAsTheyWere) {
   EXPECT_EQ(table.seen->border_pages, border_pages);
 }
 
-// Rows that come behind those of one key prefix, in front of others: what is full stays full.
+// Rows come after those of one key prefix, before others: full pages stay full.
 TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
   MasstreeTable table;
   constexpr std::uint64_t kDistrict = 1u << 20;
@@ -310,7 +310,7 @@ void erase_and_check(std::uint64_t begin, std::uint64_t end) {
   table.glean_and_check();
   EXPECT_EQ(table.seen->empty_pages, 0u);
   EXPECT_LE(table.seen->border_pages, pages_before - (end - begin) / 3 + 1);
-  // The way to the page, the touched pages, and one more with its way at the most.
+  // The reads are the path to the page, the touched pages, and at most one more page with its path.
   EXPECT_LE(table.reads, 1 + 2 + (end - begin) / 3 + (end - begin) / kRowsOfLevel1 + 2 + 3);
 }
 
@@ -350,8 +350,8 @@ TEST(MasstreeMerge, RandomErasuresLeaveNoEmptyPages) {
   }
 }
 
-// Goal: G8. An erasure that comes first may find nothing, because the put before it was superseded.
-// Method: such erasures, of keys beside others and in layers that are there and are not.
+// Goal: G8. A first erasure may find no record, because the put before it was superseded. Method:
+// such erasures, of keys beside others, and in present and absent layers.
 TEST(MasstreeMerge, AnErasureOfWhatIsNotThereLeavesNothing) {
   MasstreeTable table;
   for (unsigned glean = 0; glean < 2; ++glean) {
@@ -408,7 +408,7 @@ TEST(MasstreeMerge, TheLastPageOfALayerMayVanish) {
   EXPECT_EQ(table.seen->border_pages, 1u);
 }
 
-// A payload is a chain only for the sake of the keys beside it: changing a part of it is allowed.
+// A payload may be a chain only because its page is crowded: changing a part of it is allowed.
 TEST(MasstreeMerge, PartsOfCrowdedPayloadsCanBeWritten) {
   MasstreeTable table;
   for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {

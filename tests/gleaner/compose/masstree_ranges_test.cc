@@ -52,7 +52,7 @@ TEST(MasstreeRanges, EmptyRangesAreEmptyPages) {
   table.glean_and_check();
 }
 
-// Heights differ: thousands of pages beside one, again and again.
+// The heights differ: thousands of pages beside one, several times.
 TEST(MasstreeRanges, SubtreesOfDifferentHeightHaveOneRoot) {
   MasstreeTable table;
   load(&table, 30000, 1000);
@@ -110,7 +110,7 @@ TEST(MasstreeRanges, UntouchedRangesAreReusedWhereTheyDoNotCutPages) {
 }
 
 // Goal: G69. Method: keys ascend, and each glean is divided in the middle of its keys, so that
-// nothing touches again what was left of the boundary.
+// pages to the left of the boundary are never touched again.
 TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
   MasstreeTable table;
   std::uint64_t next = 0;
@@ -130,7 +130,7 @@ TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
   }
 }
 
-// Goal: G69, where a boundary is in what the snapshot before has. Method: it divides the children
+// Goal: G69 for a boundary within the earlier snapshot. Method: the boundary divides the children
 // of a page of level 1, each time of another one, where a page of records begins, so that none of
 // these is split.
 TEST(MasstreeRanges, ABoundaryInAPageOfLevel1MakesNoPageMore) {
@@ -179,7 +179,7 @@ TEST(MasstreeRanges, FencesCutTouchedPagesOnly) {
   EXPECT_FALSE(is_low(table, 3001));
 }
 
-// The page that begins at a fence stays, even with nothing in it: its range is somebody's.
+// An empty page that begins at a fence stays, because its range must have a page.
 TEST(MasstreeRanges, PagesBetweenFencesMayBeEmpty) {
   MasstreeTable table;
   load(&table, 3000, 1000);

@@ -1,6 +1,6 @@
 #pragma once
-// MasstreeTable: a table with what its users do and one glean after the other, whose snapshots must
-// match a std::map.
+// MasstreeTable: a table with users' writes and one glean after another, whose snapshots must match
+// a std::map.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class MasstreeTable {
 
   // ---- gleaning
 
-  // One snapshot more. `boundaries`: where ranges behind the first one begin.
+  // Makes one more snapshot. `boundaries` are the starts of all ranges but the first.
   Status glean(const std::vector<std::uint64_t>& boundaries = {},
                const std::vector<std::uint64_t>& fences = {}) {
     ++snapshot;
@@ -97,7 +97,7 @@ class MasstreeTable {
     ASSERT_TRUE(status.is_ok()) << status.message();
     start_epoch();
   }
-  // Gleans and expects the tree to be the model, and every key to be found.
+  // Gleans, and expects that the tree equals the model and every key is found.
   void glean_and_check(const std::vector<std::uint64_t>& boundaries = {},
                        const std::vector<std::uint64_t>& fences = {}) {
     const Status status = glean(boundaries, fences);
@@ -137,7 +137,7 @@ class MasstreeTable {
   std::uint32_t ordinal_ = 0;
 };
 
-// A key of 8 bytes that sorts as its number.
+// Returns a key of 8 bytes that sorts as its number.
 inline std::string key_of(std::uint64_t number) {
   char bytes[8];
   storage::masstree::put_slice(number, bytes);

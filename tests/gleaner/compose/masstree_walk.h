@@ -1,6 +1,6 @@
 #pragma once
-// MasstreeWalk: reads a tree in a snapshot, in memory, and expects of every page what layout and
-// composer promise.
+// MasstreeWalk: reads a tree of a snapshot, in memory, and checks the promises of layout and
+// composer for every page.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class MasstreeWalk {
     visit(root, 0, ~std::uint64_t{0}, page->header.level, 0, "");
   }
 
-  // As storage/masstree/search/find.cc does, without a look at what is beside the path.
+  // Searches as storage/masstree/search/find.cc does, and reads only pages of the path.
   std::optional<std::string> find(page::SnapshotPageId root, std::string_view key) const {
     std::string_view rest = key;
     page::SnapshotPageId id = root;
@@ -80,7 +80,7 @@ class MasstreeWalk {
   std::uint64_t interior_pages = 0;
   std::uint64_t empty_pages = 0;
   std::uint64_t overflow_pages = 0;
-  std::uint64_t crowded = 0;  // payloads that are chains though they are small
+  std::uint64_t crowded = 0;  // small payloads that are chains
   unsigned layers_max = 0;
   unsigned levels_max = 0;
 

@@ -1,7 +1,7 @@
 #pragma once
-// MemoryPages, MemoryWriter: snapshot files in memory, for tests of composers. They expect what a
-// composer owes its writer and reader: free locks, kinds and storages on pages, aligned memory, no
-// look at a page of the snapshot in the making.
+// MemoryPages, MemoryWriter: snapshot files in memory, for tests of composers. They check the
+// duties of a composer: free locks, kinds and storages on pages, aligned memory, no read of a page
+// of the unfinished snapshot.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@
 
 namespace foedus::gleaner {
 
-// All pages of all snapshots. Pages can be read once finish() was called after they were appended,
-// by any thread while one thread appends.
+// All pages of all snapshots. Appended pages can be read after finish(), by any thread while one
+// thread appends.
 class MemoryPages : public snapshot::PageReader {
  public:
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
@@ -51,11 +51,11 @@ class MemoryPages : public snapshot::PageReader {
     const std::lock_guard guard(*lock_);
     announced_.insert(id.word());
   }
-  // Ids of pages that were read, or announced, since the last call.
+  // Returns the ids of pages that were read, or announced, since the last call.
   std::set<std::uint64_t> take_read() { return std::exchange(read_, {}); }
   std::set<std::uint64_t> take_announced() { return std::exchange(announced_, {}); }
 
-  // The page, of an unfinished snapshot, too; null: there is none.
+  // Returns the page, of an unfinished snapshot, too; null if there is none.
   const page::PageHeader* at(page::SnapshotPageId id) const {
     const auto found = pages_.find(id.word());
     if (found == pages_.end()) return nullptr;
@@ -70,7 +70,7 @@ class MemoryPages : public snapshot::PageReader {
     const std::lock_guard guard(*lock_);
     for (auto& [id, block] : pages_) block->finished = true;
   }
-  // The file goes; who follows an id into it finds nothing.
+  // Removes the file; ids of its pages lead to none then.
   void remove_file(page::SnapshotNumber snapshot, std::uint32_t soc) {
     const std::lock_guard guard(*lock_);
     std::erase_if(pages_, [&](const auto& entry) {
@@ -81,7 +81,7 @@ class MemoryPages : public snapshot::PageReader {
   void corrupt(page::SnapshotPageId id, std::size_t offset) {
     pages_.at(id.word())->bytes[offset] ^= 0x40;
   }
-  // All pages of one snapshot and SOC, one behind the other: two of the same input are equal.
+  // Returns all pages of one snapshot and SOC, concatenated: those of equal input are equal.
   std::string file_bytes(page::SnapshotNumber snapshot, std::uint32_t soc) const {
     std::string bytes;
     for (const auto& [word, block] : pages_) {
@@ -94,16 +94,16 @@ class MemoryPages : public snapshot::PageReader {
 
   std::uint64_t page_count() const { return pages_.size(); }
   std::uint64_t reads() const { return reads_; }
-  // Reads of this page fail until another one is named; null: none.
+  // Lets reads of this page fail until another one is named; null: none.
   void fail_reads_of(page::SnapshotPageId id) { failing_ = id; }
   void fail_read_after(std::uint64_t reads) { reads_before_failure_ = reads_ + reads; }
-  // What makes another page of one that is read; a page of another storage unless it is changed.
+  // Changes a page that is read; by default into one of another storage.
   std::function<void(page::PageHeader*)> forge = [](page::PageHeader* page) {
     page->storage_id = page::StorageId{0x7777};
   };
-  // The read after that many gives another page.
+  // Lets the read after this many return a forged page.
   void forge_read_after(std::uint64_t reads) { reads_before_forgery_ = reads_ + reads; }
-  // None of these any more.
+  // Ends all failures and forgeries.
   void read_well() { reads_before_failure_ = reads_before_forgery_ = ~std::uint64_t{0}; }
 
  private:
@@ -169,7 +169,7 @@ class MemoryWriter : public snapshot::PageWriter {
   std::uint32_t count() const { return count_; }
   void fail_append_after(std::uint32_t appends) { appends_before_failure_ = count_ + appends; }
 
-  // What only the test of one kind can say of a page.
+  // A check of a page that only the test of one kind can make.
   std::function<void(const page::PageHeader&)> also_check;
 
  private:

@@ -1,4 +1,4 @@
-// What is announced ahead of a composer is what it reads (G67), in each kind.
+// Pages that are announced ahead of a composer are those that it reads (G67), for each kind.
 #include "gleaner/compose/read_ahead.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 namespace foedus::gleaner {
 namespace {
 
-// Announces for the records of `stream`, in windows as a task would, and forgets what it read.
+// Announces pages for the records of `stream`, in windows as a task would, and returns them; reads
+// of its own do not count.
 std::set<std::uint64_t> announce(const storage_meta::StorageMeta& meta, page::SnapshotPageId root,
                                  MemoryPages* pages, ListStream* stream) {
   pages->take_announced();
@@ -30,7 +31,7 @@ std::set<std::uint64_t> announce(const storage_meta::StorageMeta& meta, page::Sn
   return pages->take_announced();
 }
 
-// Pages that were read and not announced; of those announced, how many were not read.
+// Checks that all read pages were announced, and that few announced pages were not read.
 void expect_announced(const std::set<std::uint64_t>& announced, const std::set<std::uint64_t>& read,
                       std::size_t idle_max) {
   std::size_t idle = announced.size();
@@ -46,7 +47,8 @@ std::string long_key(std::uint64_t number) {
   return "prefix of " + std::to_string(number % 13) + " and more " + key_of(number) + "tail";
 }
 
-// Goal: trees of several levels, layers of several levels, single keys that become layers.
+// Goal: pages are announced for trees of several levels, layers of several levels, and single keys
+// that become layers.
 TEST(ReadAhead, announces_what_a_composer_of_a_masstree_reads) {
   base::Random random(testing::test_seed(3));
   MasstreeTable table;
@@ -66,8 +68,8 @@ TEST(ReadAhead, announces_what_a_composer_of_a_masstree_reads) {
   }
 }
 
-// Goal: the same for tries of several levels. Bins that become part of others, or of which another
-// is one, are not touched by records, and no composer reads them.
+// Goal: pages are announced for tries of several levels. A composer does not read untouched bins,
+// even if they are merged or divided.
 TEST(ReadAhead, announces_what_a_composer_of_a_hash_storage_reads) {
   base::Random random(testing::test_seed(4));
   HashGleans hash(1);
@@ -97,7 +99,7 @@ TEST(ReadAhead, announces_what_a_composer_of_an_array_reads) {
   }
 }
 
-// Goal: interior pages where only bins can be are not followed. Method: one below the other, for
+// Goal: interior pages at the depth of bins are not followed. Method: a path of interior pages for
 // more digits than a hash has.
 TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
   HashGleans hash(1);
@@ -122,8 +124,8 @@ TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
   EXPECT_FALSE(announced.contains(page::SnapshotPageId(page::SnapshotNumber{1}, 0, 99).word()));
 }
 
-// Goal: no damage makes it fail, and the composer is told of it as ever. Method: each page in turn
-// cannot be read; then pointers lead to pages of other places, kinds and storages.
+// Goal: damage does not fail the announcement, and the composer still reports it. Method: each page
+// in turn cannot be read; then pointers lead to pages of other places, kinds and storages.
 TEST(ReadAhead, is_silent_about_damage) {
   MasstreeTable table;
   HashGleans hash(1);

@@ -1,5 +1,5 @@
-// Sequential storages as snapshots: every append comes back once and in serial order, and a glean
-// writes what is new and one page more.
+// Sequential storages in snapshots: every append is read back once and in serial order, and a glean
+// writes new records and one more page.
 #include "gleaner/compose/sequential/composer.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using storage::sequential::SequentialSnapshotPage;
     ASSERT_TRUE(status.is_ok()) << status.message(); \
   } while (false)
 
-// Appends of a few sessions in a few epochs, with many ties.
+// Makes appends of a few sessions in a few epochs, with many ties.
 void append_randomly(SequentialRig* rig, std::mt19937_64* random, std::uint64_t first_epoch) {
   const std::uint64_t count = 1 + (*random)() % 300;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -97,8 +97,9 @@ TEST(SequentialComposerTest, RandomAppendsOverSeveralSnapshotsEqualTheModel) {
   }
 }
 
-// Goal: S6. Method: two full runs pages and a half, one small run each; at every step all full runs
-// pages and all pages of records keep their ids, and nothing but the newest runs page is read.
+// Goal: S6. Method: two full runs pages and a half, with one small run for each glean. At every
+// step all full runs pages and all pages of records keep their ids, and only the newest runs page
+// is read.
 TEST(SequentialComposerTest, FullRunsPagesAreNeverWrittenAgain) {
   SequentialRig rig;
   std::vector<page::SnapshotPageId> before;
@@ -234,7 +235,7 @@ TEST(SequentialComposerTest, ErrorsOfStreamReaderAndWriterArePassedOn) {
   rig.expect_equal_to_model();
 }
 
-// Goal: a reader that meets wrong lengths stops. Method: one field after the other made wrong.
+// Goal: a reader of wrong lengths stops. Method: each field in turn is made wrong.
 TEST(SequentialSnapshotOrderTest, WrongLengthsAreFoundOut) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");

@@ -36,7 +36,7 @@ class SequentialRig {
     new_stream();
   }
 
-  // Appends of one session and TID are to be made in their order, all others in any.
+  // Adds an append. Appends of one session and TID must come in their order, all others in any.
   void append(page::Tid tid, std::uint32_t session, std::string_view payload) {
     stream_->add(log::LogRecordType::kAppend, tid, "", payload, 0, session);
     model_.push_back({tid.word(), session, std::string(payload)});
@@ -57,7 +57,7 @@ class SequentialRig {
     return {};
   }
 
-  // All records in order, looking at everything on the way to them.
+  // Returns all records in order, and checks all pages that lead to them.
   std::vector<Record> read_all() {
     std::vector<Record> all;
     std::uint64_t last_epoch = 0;

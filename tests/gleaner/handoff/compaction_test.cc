@@ -1,4 +1,4 @@
-// The table of compaction.h, one test for each of its cells, and all of them at random.
+// Tests of the table of compaction.h, one for each of its cells, and random histories.
 #include "gleaner/handoff/compaction.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string number(std::uint64_t value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A history, written as it happened; the TIDs count from 1.
+// A history of writes, whose TIDs count from 1.
 class History {
  public:
   History& put(std::string_view payload) { return add(log::LogRecordType::kPut, 0, payload); }
@@ -33,7 +33,7 @@ class History {
     return *this;
   }
 
-  // One word for each record that is left: what it is, TID, offset, and its bytes.
+  // Returns one word for each remaining record: type, TID, offset, and bytes.
   std::string folded() {
     KeyHistory history;
     for (std::size_t i = 0; i < records_.size(); ++i) {
@@ -111,7 +111,7 @@ TEST(Compaction, a_write_drops_the_increments_inside_of_it) {
   EXPECT_EQ(History().increment(2, 7).write(0, "0123456789").folded(), "W2@0:0123456789");
 }
 
-// The increment carries from bytes that the older write made into bytes that the newer one leaves.
+// The increment carries from bytes of the older write into bytes that the newer one leaves.
 TEST(Compaction, an_increment_across_the_end_of_a_write_keeps_both_sides_apart) {
   EXPECT_EQ(History().write(0, "abcd").increment(2, 7).write(0, "ABCD").folded(),
             "W1@0:abcd I2@2:7 W3@0:ABCD");
@@ -144,7 +144,8 @@ TEST(Compaction, appends_are_never_about_the_same_key) {
   EXPECT_FALSE(have_same_key({0, log, 0, 0}, {0, log, 0, 1}));
 }
 
-// Random histories of one record of 24 bytes: what is left does to the payload what all of it did.
+// Random histories of one record of 24 bytes: the remaining records have the same effect as all of
+// them.
 TEST(Compaction, a_folded_history_does_what_the_history_did) {
   base::Random random(7);
   for (unsigned round = 0; round < 20'000; ++round) {
@@ -181,11 +182,11 @@ TEST(Compaction, a_folded_history_does_what_the_history_did) {
   }
 }
 
-// A row of many parts, and what records do to it: most add to a counter, some write it or two of
-// them, and now and then one overlaps a part of a counter, or is put or empty.
+// A row of many parts and its records: most add to a counter, some write one or two of them, and a
+// few overlap a part of a counter, or are puts, or empty.
 struct RowOptions {
   std::uint32_t counters = 40;
-  std::uint64_t odd_one_in = 0;  // 0: none overlaps another in part
+  std::uint64_t odd_one_in = 0;  // 0: no partial overlap
   std::uint64_t put_one_in = 0;
 };
 
@@ -234,8 +235,9 @@ std::vector<std::string> made_by(const KeyHistory& history) {
   return made;
 }
 
-// Goal: an index over the parts of a row changes nothing. Method: the same records with an index
-// from the first part on, from the usual one, and with none, for several keys one after the other.
+// Goal: an index over the parts of a row does not change the result. Method: the same records with
+// an index from the first part on, from the usual one, and with none, for several keys one after
+// another.
 TEST(Compaction, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
   KeyHistory early(1);
   KeyHistory usual;
@@ -260,8 +262,8 @@ TEST(Compaction, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
   EXPECT_GT(made, 20'000u);
 }
 
-// Goal: a record costs the same however many parts its row has. Method: parts that were looked at,
-// for each record; without an index they are half of the row's.
+// Goal: a record costs the same however many parts its row has. Method: the test counts the visited
+// parts for each record; without an index they are half of the row's.
 TEST(Compaction, a_record_of_a_row_with_many_parts_meets_few_of_them) {
   for (const std::uint32_t counters : {250u, 2'000u}) {
     KeyHistory history;

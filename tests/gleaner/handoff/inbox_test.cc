@@ -9,7 +9,7 @@
 namespace foedus::gleaner {
 namespace {
 
-// Takes a half whenever it is told to, if it is allowed to.
+// Takes a half whenever it is notified, if the test allows it.
 class Consumer : public base::Task {
  public:
   explicit Consumer(Inbox* inbox) : inbox_(inbox) {}
@@ -56,8 +56,8 @@ TEST(Inbox, a_half_is_taken_when_it_is_sealed_and_all_is_announced) {
   EXPECT_FALSE(rig.inbox.take().has_value());
   rig.inbox.announce(512);
   rig.inbox.announce(512);
-  EXPECT_FALSE(rig.inbox.take().has_value());  // there could be room
-  const auto c = rig.inbox.reserve(64);        // there is none: it waits for the consumer
+  EXPECT_FALSE(rig.inbox.take().has_value());  // space is not needed yet
+  const auto c = rig.inbox.reserve(64);        // no space: waits for the consumer
   ASSERT_TRUE(c.is_ok());
   EXPECT_EQ(*c, rig.memory.data() + 1'024);
   ASSERT_TRUE(rig.consumer.half.has_value());

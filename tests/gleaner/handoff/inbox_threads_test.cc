@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint32_t kWriters = 3;
 constexpr std::uint64_t kBlocksPerWriter = 4'000;
 
-// A block is its header, which says how many words there are, and words that say who wrote it and
-// which one it is.
+// A block is its header, with the number of words, and words with the number of its writer and its
+// own.
 class Consumer : public base::Task {
  public:
   explicit Consumer(Inbox* inbox) : inbox_(inbox) {}

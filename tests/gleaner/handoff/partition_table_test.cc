@@ -1,4 +1,4 @@
-// Which partition a position belongs to (G10).
+// The partition of a position (G10).
 #include "gleaner/handoff/partition_table.h"
 
 #include <gtest/gtest.h>

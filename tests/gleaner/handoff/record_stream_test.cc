@@ -43,7 +43,7 @@ TEST(RecordStream, a_position_is_index_hash_first_slice_or_zero) {
   EXPECT_EQ(position_of(StorageKind::kSequential, *record_of("", 1).get()), 0u);
 }
 
-// All pairs of a list that is in the order must compare as their places in the list do.
+// All pairs of an ordered list must compare as their places in the list do.
 TEST(RecordStream, the_order_is_position_key_tid_session_sequence) {
   struct Given {
     std::uint64_t position;

@@ -1,5 +1,5 @@
-// How fast records go through a mapper, a sort, and a stream. It prints what it measured and
-// asserts nothing but that all came through: run it in a release build on an idle machine.
+// Measures the speed of records through a mapper, a sort, and a stream. It prints the figures and
+// asserts only that all records came through: run it in a release build on an idle machine.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRecordBytes = 152;
 constexpr std::uint64_t kRecords = 400'000;
 
-// Records that lie one behind the other, as in a segment.
+// Records that follow one another, as in a segment.
 class PackedSource : public RecordSource {
  public:
   explicit PackedSource(StorageKind kind) : bytes_(kRecords * kRecordBytes) {
@@ -50,7 +50,8 @@ class PackedSource : public RecordSource {
   std::uint64_t next_ = 0;
 };
 
-// Of this process, which has one thread: other work on the machine counts less.
+// Returns the processor time of this process, which has one thread, so that other work on the
+// machine counts less.
 std::uint64_t cpu_now_us() {
   return static_cast<std::uint64_t>(std::clock()) * 1'000'000 / CLOCKS_PER_SEC;
 }

@@ -1,4 +1,4 @@
-// What a mapper ships, and what it refuses.
+// Records that a mapper ships, and records that it refuses.
 #include "gleaner/map/mapper.h"
 
 #include <gtest/gtest.h>
@@ -60,8 +60,8 @@ TEST(Mapper, a_storage_that_never_was_is_corruption_unless_its_epoch_is_outside)
   EXPECT_EQ(map({put_of(kIdEnd, kNewestEpoch, "key", 0)}).status.code(), ErrorCode::kCorruption);
 }
 
-// Goal: what no storage of that kind logs is refused before anything is made of it. Method: twice,
-// so that their histories would be folded.
+// Goal: a record that no storage of its kind logs is refused before it is used. Method: each record
+// comes twice, so that their histories would be folded.
 TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
   const auto map_twice = [](LogRecordType type, std::uint32_t storage, const std::string& key,
                             const std::string& payload) {
@@ -107,7 +107,7 @@ TEST(Mapper, a_record_that_no_inbox_can_hold_is_refused) {
   EXPECT_EQ(mapped.status.code(), ErrorCode::kTooLarge);
 }
 
-// A mapper beside inboxes that nobody reads.
+// A mapper with inboxes that no reducer reads.
 class OneMapper {
  public:
   explicit OneMapper(const std::vector<LoggedRecord>& records)
@@ -119,7 +119,7 @@ class OneMapper {
                {.covered = Epoch(kCoveredEpoch), .newest = Epoch(kNewestEpoch)}) {}
 
   Inbox& inbox(int i) { return inboxes_[i]; }
-  // Half of the indexes are of the second partition.
+  // Returns a record of the i-th partition; the second one has half of the indexes.
   static LoggedRecord of_partition(int i, std::uint64_t epoch, std::uint64_t sequence) {
     return put_of(kArrayId, epoch, index_key(i == 0 ? 0 : 9), sequence, 500);
   }
@@ -146,7 +146,7 @@ class OneMapper {
   Mapper mapper;
 };
 
-// Reserves what is left of the half that is open, and seals it.
+// Reserves the rest of the open half, and seals it.
 void fill(Inbox* inbox) {
   for (;;) {
     const Result<char*> block = inbox->try_reserve(64);
@@ -162,7 +162,7 @@ class Waker : public base::Task {
   std::uint64_t step() override { return kUntilNotified; }
 };
 
-// G11: one that has few records for an inbox, and reads many that are for no one.
+// G11: a mapper has few records for an inbox, and reads many that are for none.
 TEST(Mapper, a_block_that_others_wait_for_is_announced_before_it_is_full) {
   std::vector<LoggedRecord> records = {OneMapper::of_partition(0, 11, 0)};
   while (records.size() < 20'000) {
@@ -181,7 +181,7 @@ TEST(Mapper, a_block_that_others_wait_for_is_announced_before_it_is_full) {
   one.runtime.stop(&waker);
 }
 
-// Takes the half of one inbox once that of another one, for which it waits, is complete.
+// Takes the half of one inbox once the half of another one, for which it waits, is complete.
 class TakesInTurn : public base::Task {
  public:
   TakesInTurn(Inbox* first, Inbox* second) : first_(first), second_(second) {}
@@ -191,7 +191,7 @@ class TakesInTurn : public base::Task {
       fill(first_);
       has_first = first_->take().has_value();
     }
-    // Whether or not it got what it waited for, so that the test ends.
+    // The second half is taken in any case, so that the test ends.
     second_->take();
     return kUntilNotified;
   }

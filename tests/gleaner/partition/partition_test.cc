@@ -48,7 +48,7 @@ TEST(PartitionTest, no_partition_has_more_than_twice_its_share) {
   base::Random random(4);
   for (const std::uint32_t partitions : {2u, 3u, 4u, 16u}) {
     std::vector<storage::PageSample> samples;
-    // All were changed by SOC 0.
+    // SOC 0 changed all records.
     for (std::uint64_t i = 0; i < 20'000; ++i) samples.push_back({random.next(), 0});
     const auto boundaries =
         choose_boundaries(meta_of(StorageKind::kHash), samples, partitions, partitions);
@@ -57,7 +57,7 @@ TEST(PartitionTest, no_partition_has_more_than_twice_its_share) {
     for (const std::size_t size : shares_of(samples, boundaries, partitions).sizes) {
       EXPECT_LE(size, 2 * samples.size() / partitions) << partitions;
     }
-    // With one SOC nothing speaks against even shares.
+    // With one SOC the shares are even.
     const auto even = choose_boundaries(meta_of(StorageKind::kHash), samples, partitions, 1);
     for (const std::size_t size : shares_of(samples, even, 1).sizes) {
       EXPECT_GT(size, samples.size() / partitions * 9 / 10) << partitions;

@@ -1,6 +1,6 @@
 #pragma once
-// ContentWalk: what a root leads to, page by page, but for where the pages lie: the same before and
-// after pages were moved, different if anything else is.
+// ContentWalk: the contents of all pages below a root, without the places of pages. It is equal
+// before and after a move of pages, and differs after any other change.
 
 #include <cstdint>
 #include <cstring>
@@ -38,7 +38,7 @@ class ContentWalk {
  private:
   using Id = page::SnapshotPageId;
 
-  // Walks what the word names, and makes it say only whether that is something.
+  // Walks the page of the id in the word, and replaces the id by whether it is null.
   void walk_word(void* word) {
     std::uint64_t id;
     std::memcpy(&id, word, sizeof(id));
@@ -118,7 +118,7 @@ class ContentWalk {
       const storage::hash::HashSlot slot = page->slot(i);
       if (slot.is_chain()) walk_word(storage::hash::payload_of(page->record(slot), slot));
     }
-    // Of a chain, the first page is the head of all.
+    // In a chain, the first page is the head of all pages.
     const bool is_head = page->head == id.word();
     if (is_head) head_ = page->head;
     page->head = is_head ? 1 : page->head == head_ ? 2 : 3;

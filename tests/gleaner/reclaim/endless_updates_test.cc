@@ -1,5 +1,5 @@
 // A database of constant size is updated for ever, a little between two gleans: its snapshot files
-// stay below three times what is live in them, and few.
+// stay few, and below three times their live pages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using Update = std::function<void(SnapshotStore*, std::uint64_t)>;
 
 class EndlessUpdates : public ::testing::Test {
  protected:
-  // Bytes of all snapshot files on the device.
+  // Returns the bytes of all snapshot files on the device.
   std::uint64_t file_bytes() {
     std::uint64_t bytes = 0;
     for (const std::string& name : device_.names()) {
@@ -53,7 +53,7 @@ class EndlessUpdates : public ::testing::Test {
     ASSERT_TRUE(removed.is_ok()) << removed.message();
   }
 
-  // `keys` of the database change at each of `gleans`.
+  // Makes `gleans` gleans, with `changes` changes among `keys` keys before each.
   void run(std::uint64_t keys, int gleans, std::uint64_t changes, const Update& update) {
     for (std::uint64_t i = 0; i < keys; ++i) update(&store_, i);
     glean();
@@ -76,7 +76,7 @@ class EndlessUpdates : public ::testing::Test {
         static_cast<unsigned long long>(counts_.pages_written),
         static_cast<unsigned long long>(counts_.pages_read));
     EXPECT_GT(reclamations_, 0);
-    // What is written is a small multiple of what the gleans wrote.
+    // All written pages are a small multiple of those of the gleans.
     EXPECT_LT(counts_.pages_written, 2 * gleaned_);
   }
 
@@ -117,7 +117,7 @@ TEST_F(EndlessUpdates, OfLargePayloadsAndLayers) {
   });
 }
 
-// Sequential storages grow; nothing of them is ever superseded but runs pages.
+// Sequential storages grow, and only their runs pages are ever superseded.
 TEST_F(EndlessUpdates, OfAllKindsTogether) {
   run(5'000, 200, 20, [&](SnapshotStore* store, std::uint64_t i) {
     store->put(i * 50, std::string(100, 'x'));

@@ -1,6 +1,6 @@
 // ctest-labels: crash
-// Whatever fails while a snapshot is reclaimed and the old files go: the newest snapshot is the one
-// before or the one after, and all that its roots lead to is there.
+// Failures while a snapshot is reclaimed and old files are removed: the newest snapshot is the one
+// before or the one after, and all pages below its roots are there.
 #include "gleaner/reclaim/reclaim.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string payload_of(std::uint64_t i) {
   return std::string(i % 40 == 0 ? 6000 : i % 100, static_cast<char>('a' + i % 26));
 }
 
-// Five snapshots on the device; gives the manifest of the last one.
+// Makes five snapshots on the device, and returns the manifest of the last one.
 Manifest make_snapshots(FailingDevice* device) {
   SnapshotStore store(device);
   for (std::uint64_t glean = 0; glean < kGleans; ++glean) {
@@ -52,7 +52,8 @@ std::vector<snapshot::ManifestFile> first_files(const Manifest& manifest, std::s
   return {manifest.files.begin(), manifest.files.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// What the directory's user does: reclaims, and removes what only the old manifest needs.
+// Reclaims, and removes the files that only the old manifest needs, as a user of the directory
+// does.
 Status reclaim_and_remove(FailingDevice* device, const Manifest& manifest) {
   ReclaimCounts counts;
   FOEDUS_CHECK(reclaim(device, manifest, first_files(manifest, 3), &counts).status());
@@ -63,11 +64,11 @@ class ReclaimTest : public ::testing::Test {
  protected:
   ReclaimTest() : manifest_(make_snapshots(&full_)), contents_(contents_of(&full_, manifest_)) {
     EXPECT_TRUE(snapshot::remove_unneeded(&full_, {}, nullptr, nullptr).is_ok());
-    EXPECT_TRUE(full_.sync_directory().is_ok());  // else older manifests could come back
+    EXPECT_TRUE(full_.sync_directory().is_ok());  // otherwise older manifests could come back
     EXPECT_EQ(manifest_.files.size(), kGleans);
   }
 
-  // Every manifest that is there has all its pages.
+  // Checks that every manifest has all its pages, and returns the newest number.
   SnapshotNumber expect_whole(FailingDevice* device) {
     const auto numbers = snapshot::find_manifests(device);
     EXPECT_TRUE(numbers.is_ok() && !numbers->empty());
@@ -82,7 +83,7 @@ class ReclaimTest : public ::testing::Test {
     return numbers->back();
   }
 
-  FailingDevice full_;  // with the files of the last manifest, and it alone
+  FailingDevice full_;  // with the last manifest and its files only
   const Manifest manifest_;
   const Contents contents_;
 };
@@ -99,7 +100,7 @@ TEST_F(ReclaimTest, TheSameSnapshotIsInOtherFiles) {
   for (const snapshot::ManifestFile& file : moved->files) {
     for (const auto& victim : victims) ASSERT_FALSE(file.snapshot == victim.snapshot);
   }
-  // The old one can be read until it goes.
+  // The old manifest can be read until it is removed.
   EXPECT_EQ(expect_whole(&full_), SnapshotNumber{kGleans + 1});
   ASSERT_TRUE(snapshot::remove_unneeded(&full_, {}, nullptr, nullptr).is_ok());
   EXPECT_EQ(expect_whole(&full_), SnapshotNumber{kGleans + 1});
@@ -107,8 +108,9 @@ TEST_F(ReclaimTest, TheSameSnapshotIsInOtherFiles) {
   EXPECT_EQ(full_.names().size(), moved->files.size() + 1);
 }
 
-// G72. Goal: a device that answers many reads at a time hears of them ahead. Method: of each page
-// that is read it is asked whether it was announced; the root and the file's first page are not.
+// G72. Goal: reads are announced to a device that can do many at a time. Method: the test checks
+// for each page that is read whether it was announced; only the root and the file's first page are
+// not.
 TEST(Reclaim, AllPagesBelowTheRootAreAnnounced) {
   for (const StorageKind kind :
        {StorageKind::kArray, StorageKind::kHash, StorageKind::kMasstree}) {
@@ -175,7 +177,7 @@ TEST_F(ReclaimTest, PowerFailsAtEveryCall) {
       device->crash_power(seed);
       const SnapshotNumber newest = expect_whole(device.get());
       EXPECT_TRUE(newest == manifest_.number || newest == SnapshotNumber{kGleans + 1});
-      // The next one to come finds no obstacle in what is left.
+      // Remaining files are no obstacle for the next reclamation.
       const auto found = snapshot::read_newest_manifest(device.get());
       ASSERT_TRUE(found.is_ok());
       const Status again = reclaim_and_remove(device.get(), *found);
@@ -198,7 +200,7 @@ TEST_F(ReclaimTest, AnErrorOfAnyCallIsReturnedAndNothingIsLost) {
       SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + ", call " +
                    std::to_string(skip));
       const auto device = full_.copy();
-      // A file that is opened for a page that is announced is tried again when the page is read.
+      // An open for an announced page is tried again when the page is read.
       const bool is_hint = kind == Call::kOpen || kind == Call::kRead;
       device->fail(kind, skip, EIO, is_hint);
       const Status status = reclaim_and_remove(device.get(), manifest_);

@@ -1,4 +1,4 @@
-// Pages of victims are moved on, and nothing else changes: storages of all kinds, gleaned and
+// Pages of victims are moved, and all other pages stay: storages of all kinds, gleaned and
 // reclaimed in turns, in memory.
 #include "gleaner/reclaim/relocation.h"
 
@@ -34,7 +34,7 @@ Result<SnapshotPageId> move(Relocation* relocation) {
   }
 }
 
-// One storage in memory, and the number of the snapshot that is made of it.
+// One storage in memory, and the number of its next snapshot.
 struct Moved {
   const storage_meta::StorageMeta& meta;
   SnapshotPageId root;
@@ -58,7 +58,7 @@ struct Moved {
     return ContentWalk([this](SnapshotPageId id) { return pages.at(id); }).look(root);
   }
 
-  // Moves what is live in the files, and removes these.
+  // Moves live pages of the files, and removes these.
   void reclaim(const Files& files, std::uint32_t number) {
     const ContentWalk::Content before = content();
     const snapshot::ManifestStorage old = storage();
@@ -82,7 +82,7 @@ struct Moved {
     pages_written = writer.count();
   }
 
-  // Some of the files that the storage has pages in; at least one.
+  // Returns some of the files that the storage has pages in; at least one.
   Files some(base::Random* random) const {
     Files files;
     const std::uint64_t share = 1 + random->below(4);
@@ -171,7 +171,7 @@ TEST(Relocation, ArraysOfSeveralLevels) {
   }
 }
 
-// Goal: runs, and several runs pages. Method: more gleans than a runs page has runs.
+// Goal: runs and several runs pages are moved. Method: more gleans than a runs page has runs.
 TEST(Relocation, SequentialStoragesOfManyRuns) {
   base::Random random(testing::test_seed(24));
   SequentialRig list;
@@ -190,7 +190,7 @@ TEST(Relocation, SequentialStoragesOfManyRuns) {
   list.expect_equal_to_model();
 }
 
-// Goal: G64. Method: victims in a part of a tree; what cannot lead there is not read.
+// Goal: G64. Method: victims are in a part of a tree; pages that cannot lead there are not read.
 TEST(Relocation, WhatCannotLeadToVictimsIsNotRead) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 40'000; ++i) table.put(key_of(i), payload_of(100, i));
@@ -207,13 +207,14 @@ TEST(Relocation, WhatCannotLeadToVictimsIsNotRead) {
   Moved moved{table.meta, table.root, table.live(), table.pages};
   moved.reclaim({{SnapshotNumber{2}, 0, 0, 0}}, ++table.snapshot);
   table.root = moved.root;
-  // The pages of the victim, and the root above them, whose other children are older, or border
-  // pages, or not needed any more.
+  // The reads are the pages of the victim and the root above them, whose other children are older,
+  // or border pages, or superseded.
   EXPECT_LE(moved.pages_read, live[1].pages + 6u);
   EXPECT_LE(moved.pages_written, live[1].pages + 1u);
 }
 
-// The same of an array: of pages of records, victims alone are read. Method: newer ones come first.
+// Goal: G64 for an array: of pages of records only victims are read. Method: newer pages come
+// first.
 TEST(Relocation, OfAnArrayNoPageOfRecordsIsReadThatIsNoVictim) {
   ArrayRig array(5'000, 200);
   for (const std::uint64_t end : {5'000u, 2'500u}) {
@@ -246,8 +247,8 @@ TEST(Relocation, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-// Goal: a page of an array that is not of the level at which the walk comes to it is no guide to
-// what is below it. Method: all is as it should be, but for the level of one interior page.
+// Goal: a page of an array with another level than its place is not followed. Method: only the
+// level of one interior page is wrong.
 TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
   ArrayRig array(100'000, 200);
   ASSERT_EQ(array.levels(), 2u);
@@ -260,7 +261,7 @@ TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
   array.pages().forge = [](page::PageHeader* page) {
     page->level = static_cast<std::uint8_t>(3 - page->level);
   };
-  // The root, and the one below it on the way to either record.
+  // The changed pages are the root, and the one below it on the path to either record.
   std::uint32_t number = array.snapshot();
   for (const std::uint64_t reads : {0u, 1u, 3u}) {
     array.pages().forge_read_after(reads);
@@ -274,7 +275,7 @@ TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
   }
 }
 
-// Goal: counts that are not those of the pages are found out. Method: one page more, and one less.
+// Goal: wrong counts are detected. Method: one page more, and one less.
 TEST(Relocation, WrongCountsAreCorruption) {
   ArrayRig array(5'000, 200);
   for (std::uint64_t i = 0; i < 5'000; i += 3) array.write(i, std::string(200, 'x'));

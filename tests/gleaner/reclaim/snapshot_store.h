@@ -1,6 +1,6 @@
 #pragma once
-// SnapshotStore: snapshots of storages of all kinds on a device, composed from records that a test
-// makes up; what they hold is compared page by page.
+// SnapshotStore: snapshots of storages of all kinds on a device, composed from random records;
+// their contents are compared page by page.
 
 #include <gtest/gtest.h>
 
@@ -28,12 +28,12 @@
 
 namespace foedus::gleaner {
 
-// All pages of the files that a manifest lists, as far as they are asked for.
+// The pages of the files that a manifest lists, loaded when they are needed.
 class DevicePages {
  public:
   explicit DevicePages(device::Device* device) : files_(device) {}
 
-  // Null: it cannot be read.
+  // Returns the page, or null if it cannot be read.
   const page::PageHeader* at(page::SnapshotPageId id) {
     std::unique_ptr<page::PageBytes>& block = blocks_[id.word()];
     if (block != nullptr) return block->header();
@@ -48,7 +48,7 @@ class DevicePages {
   std::map<std::uint64_t, std::unique_ptr<page::PageBytes>> blocks_;
 };
 
-// By storage id; a page that cannot be read makes a difference.
+// Contents by storage id; a page that cannot be read makes them differ.
 using Contents = std::map<page::StorageId, ContentWalk::Content>;
 inline Contents contents_of(device::Device* device, const snapshot::Manifest& manifest) {
   DevicePages pages(device);
@@ -58,7 +58,7 @@ inline Contents contents_of(device::Device* device, const snapshot::Manifest& ma
   return contents;
 }
 
-// F7, and that all pages are there.
+// Checks F7, and that all pages are there.
 inline void expect_counted(device::Device* device, const snapshot::Manifest& manifest) {
   DevicePages pages(device);
   LiveWalk walk([&pages](page::SnapshotPageId id) { return pages.at(id); });
@@ -98,7 +98,7 @@ class SnapshotStore {
     stream(kind)->add(log::LogRecordType::kErase, next_tid(), key, {});
   }
 
-  // The next snapshot, durable.
+  // Makes the next snapshot, which is durable.
   Status glean() {
     snapshot::Manifest next;
     if (manifest.has_value()) next = *manifest;

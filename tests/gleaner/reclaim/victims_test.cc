@@ -38,11 +38,13 @@ TEST(Victims, NoneUpToTheLimit) {
   EXPECT_TRUE(choose_victims(manifest_of({{1000, 300}, {998, 700}}), {}).empty());
 }
 
-// Goal: the smallest share first, then the oldest. Method: the goal is met by fewer than all.
+// Goal: files with the smallest live share are chosen first, then the oldest. Method: fewer than
+// all files suffice.
 TEST(Victims, TheSmallestSharesGoFirst) {
   const snapshot::Manifest manifest =
       manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
-  // 1700 of 5005 live: 3430 after the first two, 2529 and so below 2975 after the third.
+  // 1700 of 5005 pages are live: 3430 pages are left after the first two files, and 2529, so fewer
+  // than 2975, after the third.
   EXPECT_EQ(numbers_of(choose_victims(manifest, {})), (Numbers{2, 3, 4}));
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.total_percent_goal = 200})), (Numbers{2, 4}));
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.total_percent_goal = 101})),
@@ -73,7 +75,7 @@ TEST(Victims, WhatOneCallMovesIsLimitedButNotNothing) {
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 1})), (Numbers{2}));
 }
 
-// Goal: what is moved fits one file, with what lies above it. Method: as large as files can be.
+// Goal: the moved pages and their ancestors fit into one file. Method: files of the largest size.
 TEST(Victims, WhatOneCallMovesFitsOneFile) {
   constexpr std::uint32_t kPages = snapshot::kFilePagesMax - 1;
   constexpr std::uint32_t kLive = snapshot::kFilePagesMax / 4;
@@ -82,7 +84,7 @@ TEST(Victims, WhatOneCallMovesFitsOneFile) {
   EXPECT_EQ(numbers_of(choose_victims(manifest, {})), (Numbers{1, 2}));
 }
 
-// Goal: a file that would become one file again is not moved, as each call would do so anew.
+// Goal: a file that would become one file again is not moved, because each call would repeat it.
 TEST(Victims, OneOfManyFilesStaysWhereItIs) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> files(9, {100, 100});
   const ReclaimOptions options{.files_max = 8, .moved_pages_max = 150};
@@ -101,11 +103,11 @@ TEST(Victims, OfManyFilesTheSmallestBecomeOne) {
   for (std::uint32_t i = 0; i < 8; ++i) files.emplace_back(i + 1, i + 1);
   const snapshot::Manifest manifest = manifest_of(files);
   EXPECT_TRUE(choose_victims(manifest, {.files_max = 10}).empty());
-  // Five of eight are left, and the new one.
+  // Five of eight files are left, and the new one.
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.files_max = 8})), (Numbers{3, 4, 5, 6, 7, 8}));
 }
 
-// Goal: what was loaded is not written again because its files are many, up to a bound.
+// Goal: loaded data is not written again because it has many files, up to a bound.
 TEST(Victims, LargeFilesMayBeFourTimesAsMany) {
   const ReclaimOptions options{.files_max = 8, .large_file_pages = 100};
   const auto files_of = [](std::size_t count, std::uint32_t pages) {
@@ -117,8 +119,8 @@ TEST(Victims, LargeFilesMayBeFourTimesAsMany) {
   EXPECT_FALSE(choose_victims(files_of(33, 150), options).empty());
 }
 
-// Goal: files that become one for their number hold the next glean up for a short time only, and
-// are as few as they have to be after it.
+// Goal: joining files because of their number delays the next glean for a short time only, and
+// leaves few enough files.
 TEST(Victims, FilesBecomeOneAFewPagesAtATime) {
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> files(10, {100, 100});
   const auto merged = [&](std::uint64_t pages_max) {
@@ -130,7 +132,7 @@ TEST(Victims, FilesBecomeOneAFewPagesAtATime) {
   EXPECT_EQ(merged(10'000), (Numbers{1, 2, 3, 4, 5, 6})) << "half of eight are left";
 }
 
-// Goal: after a reclamation that moved nothing but live pages, there is nothing left to do.
+// Goal: after a reclamation there are no more victims.
 TEST(Victims, OnceMovedThereAreNoMore) {
   base::Random random(testing::test_seed(31));
   for (int round = 0; round < 2000; ++round) {

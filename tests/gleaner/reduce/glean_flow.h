@@ -1,5 +1,5 @@
 #pragma once
-// Mappers and reducers together, stepped by one thread in an order that a seed decides.
+// Mappers and reducers, stepped by one thread in an order that a seed decides.
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,8 @@
 
 namespace foedus::gleaner::testing {
 
-// Each record in memory of its own, gone with the next: a sanitizer sees who keeps one.
+// A source whose records each have memory of their own, freed with the next record: a sanitizer
+// notices a use after that.
 class ListSource : public RecordSource {
  public:
   explicit ListSource(std::vector<const LoggedRecord*> records) : records_(std::move(records)) {}
@@ -49,7 +50,7 @@ struct Flow {
   std::uint64_t seed = 1;
 };
 
-// What came out for one partition, as text that is equal only if all is.
+// A record of a partition's stream, as text that is equal only if all its parts are.
 struct StreamedRecord {
   std::uint32_t storage;
   std::uint64_t position;
@@ -86,7 +87,7 @@ class GleanFlow {
     }
   }
 
-  // Runs all to their ends. The first error, of reducers first.
+  // Runs all tasks to their ends. Returns the first error, of reducers first.
   Status run() {
     for (auto& reducer : reducers) runtime_.start(reducer.get());
     for (auto& mapper : mappers) runtime_.start(mapper.get());
@@ -134,7 +135,8 @@ class GleanFlow {
   std::vector<std::unique_ptr<Mapper>> mappers;
 
  private:
-  // Pieces of sessions, as segments are, dealt to mappers; some pieces of one are mixed.
+  // Deals pieces of sessions, as segments have them, to mappers; some pieces of a session are
+  // mixed.
   std::vector<std::vector<const LoggedRecord*>> deal(const std::vector<LoggedRecord>& records) {
     std::vector<std::vector<const LoggedRecord*>> shares(flow_.mappers);
     std::map<std::uint32_t, std::uint64_t> mapper_of;

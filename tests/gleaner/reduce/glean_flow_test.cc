@@ -1,4 +1,5 @@
-// Mappers and reducers from log records to streams: nothing is lost, nothing differs.
+// Mappers and reducers from log records to streams: no record is lost, and streams do not depend on
+// the run.
 #include "tests/gleaner/reduce/glean_flow.h"
 
 #include <gtest/gtest.h>
@@ -34,8 +35,8 @@ void expect_order(const std::vector<StreamedRecord>& records) {
   }
 }
 
-// The streams, applied to what was there before, give what the log's execution gave; and that
-// although they hold fewer records.
+// The streams, applied to the earlier contents, have the effect of the log, although they have
+// fewer records.
 TEST(GleanFlow, streams_do_what_the_log_did) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -88,8 +89,8 @@ TEST(GleanFlow, streams_are_the_same_however_they_came_about) {
   EXPECT_GT(runs, 100u);
 }
 
-// The same with records that are larger than a chunk of a run, up to those that half of an inbox
-// holds just so; of one key there are several, and parts of such a record are changed.
+// Records are larger than a chunk of a run, up to the most that half of an inbox holds. A key has
+// several of them, and parts of such a record are changed.
 TEST(GleanFlow, streams_of_large_records_are_the_same_however_they_came_about) {
   std::uint64_t runs = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

@@ -1,5 +1,5 @@
-// The records of a storage are sorted as G2 says, however many they are and however much their keys
-// have in common.
+// The records of a storage are sorted as G2 says, however many there are and however long the
+// common prefixes of their keys.
 #include "gleaner/reduce/item_sort.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Records {
     memory_.insert(memory_.end(), record.begin(), record.end());
   }
 
-  // True if it is sorted as std::sort sorts it, positions included.
+  // Returns whether the result is that of std::sort, positions included.
   bool sorts(StorageKind kind) {
     std::vector<SortItem> expected = items_;
     std::sort(expected.begin(), expected.end(), [this](const SortItem& a, const SortItem& b) {
@@ -46,7 +46,7 @@ class Records {
   std::vector<SortItem> items_;
 };
 
-// Below and above what is compared, and what fits into a cache.
+// Sizes below and above the limit of sorting by comparison, and of a processor cache.
 constexpr std::size_t kSizes[] = {1, 2, 23, 24, 255, 256, 5'000, 40'000};
 
 TEST(ItemSort, indexes_are_sorted_with_few_or_many_records_each) {

@@ -11,7 +11,7 @@
 namespace foedus::gleaner::testing {
 namespace {
 
-// Sorted by storage, then by position; of one piece.
+// A source of one piece, sorted by storage, then by position.
 class Source final : public SortedSource {
  public:
   explicit Source(const std::vector<std::pair<std::uint32_t, std::uint64_t>>& records) {
@@ -31,7 +31,7 @@ class Source final : public SortedSource {
   std::string bytes_;
 };
 
-// Merges all of it; returns what came, in that order.
+// Merges all sources and returns the records in their order.
 std::vector<std::pair<std::uint32_t, std::uint64_t>> run(Merge* merge) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> all;
   for (;;) {
@@ -70,8 +70,9 @@ TEST(Merge, all_records_come_in_order_whatever_storages_their_sources_have) {
   }
 }
 
-// Goal: a storage costs what the sources that have some of it cost. Method: comparisons of
-// storages, which are n log n of sources; looking at each source for each storage makes 16 million.
+// Goal: the cost of a storage depends on the sources that have records of it. Method: the test
+// counts comparisons of storages, which are n log n of sources; visiting each source for each
+// storage would make 16 million.
 TEST(Merge, a_storage_does_not_meet_the_sources_that_have_none_of_it) {
   constexpr std::uint32_t kStorages = 4'000;
   std::vector<std::unique_ptr<Source>> sources;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kIdEnd = 6;
 inline constexpr std::uint64_t kCoveredEpoch = 10;
 inline constexpr std::uint64_t kNewestEpoch = 20;
 
-// By storage and key: the payload.
+// Payloads by storage and key.
 using Contents = std::map<std::pair<std::uint32_t, std::string>, std::string>;
 
 struct LoggedRecord {
@@ -59,7 +59,7 @@ inline std::string index_key(std::uint64_t index) {
   return std::string(reinterpret_cast<const char*>(&index), sizeof(index));
 }
 
-// What a record does to its storage.
+// Applies a record to the contents.
 inline void apply(const log::LogRecord& record, Contents* contents) {
   const auto id = static_cast<std::uint32_t>(record.storage_id);
   const std::pair<std::uint32_t, std::string> place{id, std::string(record.key())};
@@ -102,7 +102,7 @@ class RandomLog {
     }
     after = before;
     for (std::uint64_t i = 0; i < options.records; ++i) add_one(i);
-    // In the order in which sessions tie.
+    // Appends with equal TIDs are in the order of sessions.
     for (const auto& [tid, append] : appends_) after[{kSequentialId, ""}] += append + "|";
   }
 
@@ -128,7 +128,7 @@ class RandomLog {
  private:
   static constexpr std::uint32_t kArrayBytes = 40;
 
-  // Some are prefixes of others, many share their first slice.
+  // Returns a key; some are prefixes of others, and many share their first slice.
   std::string key_of(std::uint64_t number) const {
     std::string key = number % 3 == 0 ? "common prefix of keys" : "k";
     key.resize(1 + number % 20, '\0');

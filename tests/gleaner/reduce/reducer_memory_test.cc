@@ -1,7 +1,7 @@
 // ctest-labels: memory
-// What a reducer takes beside the memory that it was given, when records are larger than its
-// chunks (G20), and what it leaves behind when it gets none. Operator new is replaced in this
-// program: it counts what is in use, and refuses what is too much.
+// The memory of a reducer beside its budget, when records are larger than its chunks (G20), and its
+// files when memory runs out. The program replaces operator new: it counts bytes in use, and
+// refuses too large pieces.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -34,7 +34,7 @@ void* counted(void* at, std::size_t bytes) {
   return at;
 }
 
-// Not inlined: the compiler would see a free() of what came from new.
+// Inlining would show the compiler a free() of memory from new.
 [[gnu::noinline]] void release(void* at) {
   if (at != nullptr) bytes_in_use -= malloc_usable_size(at);
   std::free(at);
@@ -59,7 +59,7 @@ namespace foedus::gleaner::testing {
 namespace {
 
 // Puts of rows of one size, each in a block of its own, through one reducer. The device is a real
-// one: what it holds is not this program's memory.
+// one, because a simulated one would use the program's memory.
 class LargeRows {
  public:
   LargeRows(std::uint64_t reducer_bytes, std::size_t row_bytes)
@@ -103,7 +103,8 @@ class LargeRows {
     reducer_->inbox()->announce(block_bytes);
   }
 
-  // Reads the stream to its end; each row is the newest one of its key. Returns how many.
+  // Reads the stream to its end; each row must be the newest of its key. Returns the number of
+  // rows.
   std::uint64_t read(std::uint32_t newest_from) {
     reducer_->inbox()->end_writer();
     runtime_.wait(&finished_, base::Runtime::kForever, [this] { return reducer_->is_done(); });
@@ -146,8 +147,8 @@ class LargeRows {
 
 constexpr std::uint64_t kMiB = 1u << 20;
 
-// A glean with the least memory: more runs than can be read at once, each of one row, which is as
-// large as rows are.
+// A glean with the least memory has more runs than can be read at once, each of one row of the
+// largest size.
 TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_was_given) {
   constexpr std::uint64_t kRows = 24;
   LargeRows rows(12 * kMiB, kMaxPayloadBytes);
@@ -159,7 +160,7 @@ TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_wa
   EXPECT_LT(rows.bytes_beside(), kMiB);
 }
 
-// What a key's history takes is beside: the row as it grows, and what is made of it.
+// The history of a key needs memory of its own: the growing row, and the folded one.
 TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
   constexpr std::uint64_t kRows = 8;
   LargeRows rows(12 * kMiB, kMaxPayloadBytes);
@@ -168,7 +169,7 @@ TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
   EXPECT_LT(rows.bytes_beside(), 2 * kMaxPayloadBytes + kMiB);
 }
 
-// A half of the inbox holds one row, and not four chunks beside it: the row has a place of its own.
+// A half of the inbox holds one row, but not four chunks as well, so the row has memory of its own.
 TEST(ReducerMemory, a_row_for_which_a_half_has_no_room_is_beside) {
   constexpr std::uint64_t kRows = 64;
   constexpr std::uint64_t kRowBytes = 45'000;
@@ -181,7 +182,7 @@ TEST(ReducerMemory, a_row_for_which_a_half_has_no_room_is_beside) {
   EXPECT_LT(rows.bytes_beside(), 2 * kRowBytes);
 }
 
-// The next glean would remove it; but until then it is in the way of nobody, and of no name.
+// A file that was left would keep its name in use until the next glean.
 TEST(ReducerMemory, a_run_for_which_there_is_no_memory_leaves_no_file) {
   foedus::testing::FailingDevice device;
   const RunId run{page::SnapshotNumber{1}, 0, 0};

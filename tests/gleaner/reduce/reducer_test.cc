@@ -42,9 +42,9 @@ TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same
   EXPECT_TRUE(*spilled.read() == *in_memory.read());
 }
 
-// Goal: G19. Method: an inbox of which the log fills 1.1 to 3.4 halves, and different orders of
-// steps, so that the log ends before and behind the middle of a half, beside a half that is held,
-// spilled, or about to be, with and without runs.
+// Goal: G19. Method: the log fills 1.1 to 3.4 halves of an inbox, in different orders of steps. So
+// it ends before and after the middle of a half, beside a half that is held, spilled, or about to
+// be, with and without runs.
 TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
@@ -57,12 +57,12 @@ TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
   for (const auto& mapper : in_memory.mappers) bytes += mapper->counts().shipped_bytes;
   const auto expected = in_memory.read();
   for (const std::uint64_t tenths : {11u, 13u, 16u, 19u, 23u, 26u, 29u, 34u}) {
-    flow.reducer_bytes = 2 * (bytes * 10 / tenths) * 4 / 3 / 64 * 64;  // a quarter is no half's
+    flow.reducer_bytes = 2 * (bytes * 10 / tenths) * 4 / 3 / 64 * 64;  // a quarter is for items
     ASSERT_GE(flow.reducer_bytes, ReducerOptions::kMemoryBytesMin);
     for (flow.seed = 1; flow.seed <= 4; ++flow.seed) {
       GleanFlow glean(flow, &table, log.records);
       ASSERT_TRUE(glean.run().is_ok());
-      // Up to the middle, with what blocks waste.
+      // The limit is the middle, including the waste of blocks.
       const std::uint64_t spilled = tenths % 10 <= 3 ? tenths / 10 - 1 : tenths / 10;
       EXPECT_LE(glean.runs(), spilled) << tenths << ", " << flow.seed;
       EXPECT_TRUE(*glean.read() == *expected) << tenths << ", " << flow.seed;
@@ -70,7 +70,7 @@ TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
   }
 }
 
-// What an item can name is less than what a large machine may be told to give to gleans.
+// An item can name less memory than a large machine may give to gleans.
 TEST(Reducer, memory_beyond_what_an_item_can_name_is_not_used) {
   const std::uint64_t bytes = SortItem::kMemoryBytesMax + (1u << 20);
   void* const memory =
@@ -90,7 +90,7 @@ TEST(Reducer, memory_beyond_what_an_item_can_name_is_not_used) {
   EXPECT_EQ(::munmap(memory, bytes), 0);
 }
 
-// G14. A run holds nothing that a later put of it supersedes; a stream neither.
+// G14: neither a run nor a stream has a record that a later put in it supersedes.
 TEST(Reducer, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
   std::vector<LoggedRecord> records;
   const auto add = [&records](log::LogRecordType type, std::uint64_t epoch, std::size_t bytes) {
@@ -112,7 +112,7 @@ TEST(Reducer, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
   ASSERT_TRUE(spilled.run().is_ok());
   EXPECT_GT(spilled.runs(), 5u);
   EXPECT_EQ((*spilled.read())[0].size(), 1u);
-  // All but one of each run, and those that were never spilled.
+  // The superseded records are all but one of each run, and the unspilled ones.
   EXPECT_GT(spilled.reducers[0]->counts().superseded, 60u);
 }
 

@@ -1,4 +1,4 @@
-// Sorted runs: what is written is read back, what is damaged is named, what is left is recognized.
+// Sorted runs: records are read back, damage is reported by name, remaining files are recognized.
 #include "gleaner/reduce/run_file.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using foedus::testing::FailingDevice;
 
 constexpr std::uint64_t kChunkBytes = 2 * 4'096;
-constexpr std::uint64_t kLargeBytes = 3 * 4'096;  // what a record of 9,000 bytes takes
+constexpr std::uint64_t kLargeBytes = 3 * 4'096;  // bytes of a record of 9,000 bytes
 const RunId kRun{page::SnapshotNumber{12}, 3, 4};
 constexpr const char* kName = "run-00000012-3-4";
 
@@ -39,7 +39,7 @@ Status write_run(device::Device* device, const std::vector<LoggedRecord>& record
   return writer->close();
 }
 
-// How many records were as they were written before the end.
+// Returns how many records were unchanged before the end.
 Result<std::size_t> read_run(device::Device* device, const std::vector<LoggedRecord>& records,
                              const RunId& run = kRun) {
   base::LineVector<char> memory(2 * kChunkBytes);
@@ -49,7 +49,7 @@ Result<std::size_t> read_run(device::Device* device, const std::vector<LoggedRec
   std::size_t same = 0;
   StreamRecord before{};
   for (std::size_t i = 0; reader->head() != nullptr; ++i) {
-    // The record before must still be what it was.
+    // The record before must still be unchanged.
     if (i != 0 && before.log->index() != i - 1) return same;
     FOEDUS_CHECK(reader->fetch());
     const StreamRecord& head = *reader->head();

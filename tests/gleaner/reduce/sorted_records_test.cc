@@ -1,4 +1,4 @@
-// Records of many storages are sorted where they lie, with as much room as there is.
+// Records of many storages are sorted in place, with the space that is left.
 #include "gleaner/reduce/sorted_records.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace foedus::gleaner::testing {
 namespace {
 
-// A memory as a reducer has it: blocks of the smallest records that there are, one behind the
-// other, without a byte between them, and the area behind.
+// A reducer's memory: blocks of the smallest records, one after another without a gap, and the free
+// area after them.
 class FullMemory {
  public:
   static constexpr std::uint64_t kBlockBytes = 4'096;
@@ -74,7 +74,7 @@ class FullMemory {
   std::optional<SortedRecords> sorted_;
 };
 
-// All groups, merged. Expects that they come in the order of storages and G2.
+// Merges all groups. Expects records in the order of storages and G2. Returns their number.
 std::uint64_t count_in_order(const SortedRecords& sorted) {
   std::vector<std::unique_ptr<SortedSource>> sources;
   std::vector<SortedSource*> pointers;
@@ -106,7 +106,8 @@ TEST(SortedRecords, those_of_each_storage_are_one_group_in_order) {
   EXPECT_EQ(count_in_order(memory.sorted()), memory.records());
 }
 
-// Goal: no record is so small that its item has no room. Method: the smallest, of one storage.
+// Goal: even the smallest records have space for their items. Method: the smallest records, of one
+// storage.
 TEST(SortedRecords, an_area_has_room_for_the_smallest_records_and_sorts_them_in_groups) {
   for (const std::uint64_t blocks : {1u, 2u, 64u, 300u}) {
     FullMemory memory(blocks, 1, true);
