@@ -1,5 +1,6 @@
 // Goal: decode() gives no exception to its caller where the process has no memory, and answers
-// again later. Method: each of its allocations fails once, and all from it on. ctest-labels: memory
+// again later. Method: each of its allocations fails once, and all from it on.
+// ctest-labels: memory
 #include <gtest/gtest.h>
 
 #include <string>

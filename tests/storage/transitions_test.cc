@@ -1,5 +1,6 @@
 // The transitions of a dual page pointer (paper §4, figure 2), each stopped at each of its steps,
-// for every kind of storage that has such pointers. ctest-labels: concurrency
+// for every kind of storage that has such pointers.
+// ctest-labels: concurrency
 
 #include <gtest/gtest.h>
 
