@@ -18,7 +18,7 @@ std::vector<char> numbered_bytes(std::size_t bytes) {
   return data;
 }
 
-// Copies between all alignments modulo 16 and checks each byte, also those around the target.
+// Copies between all alignments modulo 16 and checks each byte, also bytes around the target.
 template <typename Copy>
 void expect_copies(std::size_t bytes, const Copy& copy) {
   const std::vector<char> source = numbered_bytes(bytes + kGuardBytes);
@@ -43,8 +43,8 @@ TEST(RacyCopy, WritesExactlyTheBytesAskedForAtEveryLengthAndAlignment) {
   for (const std::size_t bytes : {255u, 1000u, 1024u, 4095u}) expect_copies(bytes, racy_write);
 }
 
-// A sequence lock around racy copies: whoever sees the same even number before and after saw one
-// version of all bytes. Also shows the sanitizer that the copies are no data race.
+// A sequence lock around racy copies: a reader that sees the same even number before and after saw
+// one version of all bytes. The test also shows the sanitizer that the copies are no data race.
 TEST(RacyCopy, UnderASequenceCheckNobodySeesHalfACopy) {
   constexpr std::size_t kBytes = 200;
   constexpr std::uint64_t kRounds = 20'000;
@@ -86,8 +86,8 @@ TEST(AtomicWord, AFailedExchangeTellsWhatItFound) {
   EXPECT_EQ(word.load_seq_cst(), 5u);
 }
 
-// Store-then-look with the fence: of two threads that each store their word and look at the
-// other's, at least one sees the other.
+// With the fence, of two threads that each store their word and load the other's, at least one sees
+// the other's store.
 TEST(FenceSeqCst, OfTwoThatStoreAndThenLookOneSeesTheOther) {
   constexpr int kRounds = 5'000;
   struct Round {

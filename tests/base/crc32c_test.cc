@@ -12,7 +12,7 @@
 namespace foedus::base {
 namespace {
 
-// The definition of the checksum, one bit at a time.
+// Computes the checksum by its definition, one bit at a time.
 std::uint32_t crc32c_by_bits(const unsigned char* data, std::size_t bytes) {
   std::uint32_t crc = 0xffffffffu;
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -45,7 +45,8 @@ TEST(Crc32c, MatchesTheDefinitionAtEveryLengthAndAlignment) {
   ASSERT_EQ(crc32c(data.data(), data.size()), crc32c_by_bits(data.data(), data.size()));
 }
 
-// Every length up to 2000, cut at its ends, where the way of the long ones begins, and by chance.
+// Every length up to 2000 is split at its ends, at the length from which the fast method is used,
+// and at random.
 TEST(Crc32c, ContinuesFromAnySplit) {
   Random random(testing::test_seed(2));
   std::vector<unsigned char> data(2000);
@@ -61,7 +62,8 @@ TEST(Crc32c, ContinuesFromAnySplit) {
   }
 }
 
-// Every length up to 2000 at the end of a page, and at the begin of one, with no memory beside it.
+// Every length up to 2000 lies at the end of a page, and at the begin of one, with no memory beside
+// it.
 TEST(Crc32c, LooksAtNothingBesideItsBytes) {
   constexpr std::size_t kPage = 4096;
   void* const mapped =

@@ -1,5 +1,5 @@
-// Goal: decode() gives no exception to its caller where the process has no memory, and answers
-// again later. Method: each of its allocations fails once, and all from it on.
+// Goal: decode() throws no exception when the process has no memory, and works again later. Method:
+// each of its allocations fails once, and all from it on.
 // ctest-labels: memory
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace foedus {
 namespace {
 
-// Returns how many allocations of decode<T…>(bytes) could be made to fail. None of them may give
+// Returns how many allocations of decode<T…>(bytes) could be made to fail. No failure may return
 // `never`.
 template <typename... T>
 std::uint64_t fail_each(const Key& bytes, ErrorCode never) {

@@ -1,4 +1,4 @@
-// foedus/key_decode.h gives back the parts of a key, or says what is wrong with it.
+// foedus/key_decode.h returns the parts of a key, or an error that names the fault.
 #include "foedus/key_decode.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::tuple<T...> must_decode(std::string_view bytes) {
   return decoded.is_ok() ? *decoded : std::tuple<T...>();
 }
 
-// The text of a refusal.
+// Returns the text of a refusal.
 template <typename... T>
 std::string refusal(std::string_view bytes) {
   const Result<std::tuple<T...>> decoded = decode<T...>(bytes);
@@ -70,7 +70,7 @@ TEST(KeyDecode, TuplesInTuplesComeBack) {
       << "its elements are parts of the key as others";
 }
 
-// Views of a string whose zero bytes are escaped have nothing to point to.
+// A view cannot point to a string whose zero bytes are escaped.
 TEST(KeyDecode, WhatCannotBeGivenBackIsRefusedByTheCompiler) {
   EXPECT_TRUE(DecodablePart<char> && DecodablePart<Level> && DecodablePart<float>);
   EXPECT_TRUE((DecodablePart<std::tuple<int, BigEndian<std::uint8_t>, std::string>>));
@@ -79,7 +79,7 @@ TEST(KeyDecode, WhatCannotBeGivenBackIsRefusedByTheCompiler) {
   EXPECT_FALSE((DecodablePart<std::tuple<int, std::string_view>> || DecodablePart<Key>));
 }
 
-// The border of each type, and what is next to it outside.
+// Checks the limits of each type, and the values next to them outside.
 template <typename T>
 void expect_range() {
   using Limits = std::numeric_limits<T>;
@@ -131,7 +131,7 @@ TEST(KeyDecode, AFloatComesBackIfTheNumberIsOne) {
   expect_refused<float>(key(1e-300), "is not a float");
 }
 
-// Goal: what is wrong, where, and in which part. Method: each kind of damage once.
+// Goal: a refusal names the fault, its byte and its part. Method: each kind of damage once.
 TEST(KeyDecode, ARefusalNamesPartAndByte) {
   const std::string bytes(key(300, "Par").view());
   EXPECT_EQ((refusal<int, int>(bytes)),
@@ -189,7 +189,7 @@ Row random_row(base::Random* random) {
           {static_cast<std::int16_t>(number()), text()}};
 }
 
-// Property: random rows come back. No beginning of their keys is one, and none with a byte more.
+// Property: random rows are decoded. No prefix of their keys is a key, and none with one more byte.
 TEST(KeyDecode, RandomRowsComeBackAndTheirPartsDoNot) {
   base::Random random(testing::test_seed(1));
   for (int i = 0; i < 10'000; ++i) {

@@ -33,7 +33,7 @@ void expect_ascending(const std::vector<T>& values) {
   }
 }
 
-// From INT64_MIN to UINT64_MAX.
+// A type for values from INT64_MIN to UINT64_MAX.
 __extension__ using Wide = __int128;
 
 // Calls `use` with `value` as each integer type that holds it.
@@ -59,7 +59,7 @@ void in_every_type(Wide value, const Use& use) {
   in(0ULL);
 }
 
-// The key of an integer, in the last of the types that hold it.
+// Returns the key of an integer, in the last of the types that hold it.
 std::string key_of(Wide value) {
   std::string bytes;
   in_every_type(value, [&](auto part) { bytes = key(part).view(); });
@@ -72,7 +72,7 @@ std::vector<std::string> keys_of(const std::vector<Wide>& values) {
   return keys;
 }
 
-// Every power of two and its neighbours, with both signs: all lengths, and their borders.
+// Returns every power of two and its neighbours, with both signs: all lengths, and their limits.
 std::vector<Wide> border_integers() {
   std::set<Wide> values = {0};
   for (int bit = 0; bit <= 64; ++bit) {
@@ -111,7 +111,7 @@ TEST(Key, IntegersAscendFromTheLeastToTheLargestOfAllTypes) {
   }
 }
 
-// Otherwise what follows an integer could be taken for its end.
+// Otherwise the part after an integer could be taken for its end.
 TEST(Key, NoIntegerIsAPrefixOfAnother) {
   const std::vector<std::string> keys = keys_of(border_integers());
   for (const std::string& a : keys) {
@@ -134,7 +134,7 @@ TEST(Key, RandomIntegersCompareAsTheirValuesDo) {
   }
 }
 
-// The bytes are in databases: they may not change.
+// Databases have these bytes, so they may not change.
 TEST(Key, BytesAreThoseOfTheFormat) {
   using namespace std::string_literals;
   EXPECT_EQ(key(0).view(), "\x80"s);
@@ -153,7 +153,7 @@ TEST(Key, BytesAreThoseOfTheFormat) {
   EXPECT_EQ(key(-1, "a", BigEndian<std::uint16_t>{2}).view(), "\x7f\xfe"s + "a\0\0\0\x02"s);
 }
 
-// What would be taken for something else is no part of a key, and no row.
+// A type that could be mistaken for another one is no part of a key, and no row.
 template <typename T>
 concept IsPart = requires(T part) {
   key(part);
@@ -215,7 +215,7 @@ concept IsBigEndianOfItsOwnWidth = requires(T value) {
   big_endian(value);
 };
 
-// What is cut off or has a sign would be another number, and a width that nobody wrote changes with
+// A truncated or signed argument would be another number, and an implicit width would change with
 // the type of a variable.
 TEST(Key, AFixedWidthIsNamedAndHoldsItsArgument) {
   EXPECT_TRUE((IsBigEndian<std::uint32_t, std::uint8_t> && IsBigEndian<std::uint64_t, unsigned>));
@@ -270,7 +270,7 @@ TEST(Key, AllNansAreOneKeyAboveInfinity) {
   expect_one_nan<float, std::uint32_t>();
 }
 
-// They are equal as numbers: who looks for one of them finds only that one.
+// They are equal as numbers, but a search for one of them finds only that one.
 TEST(Key, ZerosOfBothSignsAreTwoKeys) {
   EXPECT_LT(key(-0.0).view(), key(0.0).view());
   EXPECT_LT(key(-0.0f).view(), key(0.0f).view());
@@ -291,7 +291,7 @@ TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
   EXPECT_EQ(key(std::string_view()), key("")) << "a view of nothing has no address";
 }
 
-// Whatever follows a string must not matter for how the string compares.
+// Parts after a string must not change how the string compares.
 TEST(Key, APrefixSortsFirstWhateverFollowsIt) {
   EXPECT_LT(key("a", 0xffffffffu).view(), key("aa", 0u).view());
   EXPECT_LT(key("a", std::string("\xff")).view(), key(std::string("a\0", 2), "").view());
@@ -315,7 +315,7 @@ std::string random_text(base::Random* random) {
   return text;
 }
 
-// From a small domain, so that the first columns are often equal.
+// Returns a row of a small domain, so that the first columns are often equal.
 Row random_row(base::Random* random) {
   const auto number = [&] { return static_cast<std::int32_t>(random->below(5)) - 2; };
   return {random_text(random),
@@ -385,8 +385,8 @@ TEST(KeyPrefix, BeginsExactlyTheKeysThatItIsMeantFor) {
   EXPECT_GT(matches, 10'000u);
 }
 
-// Property: `prefix_end` parts the strings that begin so from all above them; bytes of which some
-// have no neighbour above.
+// Property: `prefix_end` separates the strings with the prefix from all above them, also for bytes
+// without a neighbour above.
 TEST(PrefixEnd, IsAboveExactlyTheStringsThatBeginSoAndThoseBelow) {
   base::Random random(testing::test_seed(6));
   const auto any = [&] {
@@ -432,7 +432,7 @@ TEST(Key, OneThatIsTooLongKeepsOneByteMoreThanIsAllowed) {
   EXPECT_EQ(longer.view().substr(0, kMaxKeyBytes), exact.view());
 }
 
-// Parts of every kind are stored whole at the end of the room, and behind it.
+// Parts of every kind are stored whole at the end of the space, and cut beyond it.
 TEST(Key, PartsThatEndBeyondTheLimitAreCut) {
   const auto append_all = [](Key* to) {
     to->append(UINT64_MAX).append(INT64_MIN).append(-2.5).append("text");

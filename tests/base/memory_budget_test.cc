@@ -36,7 +36,7 @@ TEST(MemoryBudgetDeathTest, GivingBackMoreThanWasTakenIsImpossible) {
   EXPECT_DEATH(budget.give_back(11), "before >= bytes");
 }
 
-// Four threads take and give back; a counter of their own shows the sum never above the limit.
+// Four threads take and return; their own counter shows that the sum is never above the limit.
 TEST(MemoryBudget, ThreadsTogetherStayWithinTheLimit) {
   constexpr std::uint64_t kLimit = 10;
   MemoryBudget budget(kLimit);

@@ -101,8 +101,8 @@ TEST(Status, ASystemErrorAddsErrno) {
       << status.message();
 }
 
-// What to do depends on the cause: a place that knows it says so, a system error of a limit names
-// the limit, and a code alone says nothing but for those with one cure.
+// The hint depends on the cause: the place of the error gives it, and a system error of a limit
+// names the limit. A code alone has a hint only if it has a single remedy.
 TEST(Status, AHintIsOfTheCauseAndNotOfTheCode) {
   EXPECT_EQ(Status::error(ErrorCode::kIoError, "text").message(), "io_error: text");
   EXPECT_EQ(Status::error(ErrorCode::kOutOfMemory, "text").message(), "out_of_memory: text");

@@ -15,7 +15,7 @@
 namespace foedus::base {
 namespace {
 
-constexpr std::uint64_t kLongUs = 30'000'000;  // a test that waits for so long has failed
+constexpr std::uint64_t kLongUs = 30'000'000;  // a test that waits this long has failed
 
 class CountingTask : public Task {
  public:
@@ -51,7 +51,7 @@ class ThreadRuntimeTest : public ::testing::Test {
   CountingTask task_{runtime_.get()};
 };
 
-// T7: a process whose addresses are limited has room for the engine's threads.
+// T7: a process with few addresses can have the engine's threads.
 TEST_F(ThreadRuntimeTest, AThreadHasAStackOfTwoMiB) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "frames of sanitizers are larger";
@@ -87,7 +87,7 @@ TEST_F(ThreadRuntimeTest, ATaskRunsOnTheProcessorsThatItWasStartedOn) {
   EXPECT_TRUE(CPU_ISSET(here[0], &processors));
 }
 
-// The process has lost the processors since they were asked for: the work has to be done.
+// The process has lost the requested processors, but the work has to be done.
 TEST_F(ThreadRuntimeTest, ATaskRunsElsewhereIfItsProcessorsAreNotThere) {
   const std::uint32_t nowhere[] = {CPU_SETSIZE - 1};
   CountingTask task(runtime_.get());
@@ -106,7 +106,7 @@ TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
   runtime_->stop(&task_);
 }
 
-// Helps until it could, for the task's own thread may be in a step.
+// Helps repeatedly, because the task's own thread may be in a step.
 bool help_until(Runtime* runtime, const std::vector<Task*>& tasks,
                 const std::function<bool()>& ready) {
   const std::uint64_t begin_us = runtime->now_us();
@@ -151,7 +151,7 @@ TEST_F(ThreadRuntimeTest, NobodyHelpsATaskThatIsInAStepOrNotStarted) {
   runtime_->stop(&task_);
 }
 
-// What a helper leaves due or notified is the thread's again.
+// A task that a helper leaves due or notified goes on in its own thread.
 TEST_F(ThreadRuntimeTest, ATaskThatAHelperLeavesGoesOnInItsThread) {
   task_.rest_us = 1'000;
   runtime_->start(&task_);
@@ -161,7 +161,7 @@ TEST_F(ThreadRuntimeTest, ATaskThatAHelperLeavesGoesOnInItsThread) {
   runtime_->stop(&task_);
 }
 
-// Goal: helpers, notifiers and the task's own thread, and stop() in the middle of it: never two in
+// Goal: helpers, notifiers and the task's own thread, with a stop() meanwhile: never two threads in
 // a step, and none after stop().
 TEST_F(ThreadRuntimeTest, HelpersAndNotifiersTakeTurnsWithTheTasksThread) {
   for (int round = 0; round < 20; ++round) {
@@ -201,7 +201,7 @@ TEST_F(ThreadRuntimeTest, ATaskIsSteppedAgainAfterItsRest) {
   runtime_->stop(&task_);
 }
 
-// A notification during a step is not lost: the step may have looked too early.
+// A notification during a step causes another one, because the step may have checked too early.
 TEST_F(ThreadRuntimeTest, ANotificationDuringAStepCausesAnother) {
   bool first = true;
   task_.inside = [&] {
@@ -270,8 +270,8 @@ TEST_F(ThreadRuntimeTest, WakeEndsTheWaitOfEveryWaiter) {
   EXPECT_EQ(woken.load_relaxed(), 2u);
 }
 
-// Two threads hand a turn to each other; a wake that got lost between look and sleep would leave
-// both waiting for the limit.
+// Two threads pass a turn to each other; a wake that is lost between check and sleep would leave
+// both waiting up to the limit.
 TEST_F(ThreadRuntimeTest, NoWakeIsLostBetweenLookAndSleep) {
   constexpr std::uint64_t kTurns = 10'000;
   WaitPoint points[2];

@@ -1,6 +1,6 @@
 #pragma once
-// The seed of a randomized test: FOEDUS_SEED of the environment, or the default, printed either
-// way.
+// Returns the seed of a randomized test, which is printed: FOEDUS_SEED of the environment, or the
+// default.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,6 @@
 #pragma once
-// Puts itself between FileDevice and the system: each system call of the device layer is counted,
-// and the one that a test asks for fails, is cut short, or is where the process ends. To be
-// included by one file of an executable.
+// Replaces the system calls of FileDevice: each is counted, and the one that a test chooses fails,
+// is cut short, or ends the process. To be included by one file of an executable.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +26,13 @@ enum class Fault : std::uint8_t {
   kIoError,
   kNoSpace,
   kEndBefore,  // the process ends
-  kEndMiddle,  // of a write: half of its bytes are written; else before
+  kEndMiddle,  // of a write: after half of its bytes; otherwise before
   kEndAfter,
 };
 inline constexpr std::array kFaultNames = {"EINTR",      "short",      "EIO",      "ENOSPC",
                                            "end before", "end midway", "end after"};
 
-// What kind of call it is.
+// The kind of a call.
 enum class Kind : std::uint8_t { kRead, kWrite, kSync, kChange, kLook };
 
 inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -42,7 +41,7 @@ inline std::atomic<std::uint64_t> calls{0};
 inline std::atomic<std::uint64_t> fails_at{kNever};
 inline std::atomic<std::uint64_t> failed{0};
 inline Fault fault = Fault::kIoError;
-inline bool is_sticky = false;  // then all later calls but reads and looks, too
+inline bool is_sticky = false;  // all later calls except reads and looks, too
 inline constexpr int kEnded = 77;
 
 inline void arm(Fault what, std::uint64_t call, bool sticky) {
@@ -65,14 +64,15 @@ inline bool is_struck(Kind kind) {
   return true;
 }
 
-// Of a short transfer: direct I/O is cut at blocks only. No part: all.
+// Returns the bytes of a short transfer, or all if there is no shorter one: direct I/O is cut at
+// blocks only.
 inline std::size_t part_of(int fd, std::size_t bytes) {
   const bool is_direct = (::syscall(SYS_fcntl, fd, F_GETFL) & O_DIRECT) != 0;
   const std::size_t part = is_direct ? bytes / 2 / 4096 * 4096 : bytes / 2;
   return part == 0 ? bytes : part;
 }
 
-// function(count): the call, with all of its bytes or a part of them.
+// Makes the call function(count), with all of its bytes or a part of them.
 template <typename Function>
 auto strike(Kind kind, std::size_t bytes, std::size_t part, Function&& function)
     -> decltype(function(bytes)) {
@@ -100,7 +100,7 @@ auto strike(Kind kind, std::size_t bytes, std::size_t part, Function&& function)
   return -1;
 }
 
-// One that moves no bytes.
+// Makes a call that moves no bytes.
 template <typename Function>
 int strike(Kind kind, Function&& function) {
   return strike(kind, 0, 0, [&](std::size_t) { return function(); });

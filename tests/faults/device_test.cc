@@ -1,14 +1,14 @@
 // ctest-labels: memory
 // ctest-timeout: 900
-// System calls of the device layer that fail, are interrupted, are cut short, or are the last thing
-// that the process does, at every place of a database's life.
+// System calls of the device layer that fail, are interrupted, are cut short, or end the process,
+// at every place of a database's life.
 //
-// Goal: an interrupted or short call is as good as one that was not. An error is one, with its
-// errno; nothing that was acknowledged is lost, no transaction is there in part, reads go on, and
-// after a lack of space the same database goes on. Method: the calls of a whole life are counted
-// over real files, then it is led again and again with call 0, 1, 2, ... struck, once or it and all
-// later ones that change something. A seed (FOEDUS_SEED; printed, another one each time) selects
-// some of them, spread over the life; all with FOEDUS_FAULTS=all.
+// Goal: an interrupted or short call has no effect. A failure is reported with its errno, no
+// acknowledged transaction is lost, none is there in part, reads go on, and after a lack of space
+// the same database goes on. Method: the calls of a whole life are counted over real files. Then
+// the life is repeated with call 0, 1, 2, ... hit, alone or with all later calls that change
+// something. A seed (FOEDUS_SEED; printed, another one each time) selects some of them, spread over
+// the life; all with FOEDUS_FAULTS=all.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ struct Trial {
 
 bool ends_process(Fault fault) { return fault >= Fault::kEndBefore; }
 
-// An interrupted sync is one that failed (V2), so what it was for may report it.
+// An interrupted sync is a failed one (V2), so the call that needed it may report it.
 bool may_fail_with(Fault fault, const Status& status) {
   switch (fault) {
     case Fault::kShort:
@@ -70,7 +70,7 @@ class DeviceTest : public ::testing::TestWithParam<Fault> {
   }
   ~DeviceTest() override { munmap(rows_, sizeof(Life::Rows)); }
 
-  // One life with one fault. Returns how many calls there were.
+  // Leads a life with one fault. Returns the number of calls.
   std::uint64_t lead(const Trial& trial) {
     *rows_ = {};
     const testing::TestDirectory directory;
@@ -86,7 +86,7 @@ class DeviceTest : public ::testing::TestWithParam<Fault> {
       waitpid(child, &result, 0);
       EXPECT_TRUE(WIFEXITED(result)) << result;
       const int code = WEXITSTATUS(result);
-      EXPECT_TRUE(code == kEnded || code == 0) << code;  // 0: it made fewer calls this time
+      EXPECT_TRUE(code == kEnded || code == 0) << code;  // 0: fewer calls this time
     } else {
       number = live(path, trial);
     }
@@ -118,7 +118,7 @@ class DeviceTest : public ::testing::TestWithParam<Fault> {
     return calls;
   }
 
-  // Where there was no space, the same database does so by itself; else it is opened again.
+  // Lets the life go on: after a lack of space in the same database, otherwise after another open.
   void go_on(Life* life, const Status& why) {
     if (why.code() != ErrorCode::kOutOfSpace) life->abandon();
     if (!life->is_open() && !life->open().is_ok()) return;
@@ -144,7 +144,8 @@ TEST_P(DeviceTest, a_call_that_is_struck_loses_nothing) {
   std::uint64_t tried = 0;
   const std::uint64_t selected = wants_all() ? number : kSelected;
   for (std::uint64_t i = 0; i < selected && !HasFailure(); ++i) {
-    // One of each stretch of the life. The last calls of one life need not be made in the next.
+    // One call of each part of the life is chosen. The last calls of one life need not be made in
+    // the next.
     const std::uint64_t call = wants_all() ? i : (i * number + random.below(number)) / selected;
     const bool sticks = random.below(2) == 0;
     for (const bool sticky : {false, true}) {

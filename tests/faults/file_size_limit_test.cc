@@ -1,9 +1,9 @@
-// A process that meets its limit of the size of files (RLIMIT_FSIZE), whose signal ends a program
-// that does not expect it.
+// A process that reaches its limit of the size of files (RLIMIT_FSIZE), whose signal ends an
+// unprepared program.
 //
-// Goal: the engine says kOutOfSpace, in whatever thread it met the limit, and the program lives; it
-// reads, and goes on once the limit is raised. Method: in a child process, because the limit is the
-// process's, with the signal's action as it was.
+// Goal: the engine returns kOutOfSpace, whichever thread reached the limit, and the program lives;
+// it can read, and goes on once the limit is raised. Method: a child process, because the limit is
+// of the process, with the default action of the signal.
 // ctest-labels: memory
 #include <signal.h>
 #include <sys/resource.h>
@@ -96,9 +96,9 @@ TEST(FileSizeLimitTest, an_open_at_the_limit_is_out_of_space_and_succeeds_above_
   }));
 }
 
-// Goal: a limit that is lowered between the look at it and the write. Method: the engine's threads
-// are asked whether a signal that is sent to the process would reach one of them: it is blocked in
-// this thread, so that it ends the program if another one takes it.
+// Goal: a limit that is lowered between its check and the write does not end the program. Method:
+// the signal is blocked in this thread and sent to the process, so that it ends the program if a
+// thread of the engine takes it.
 TEST(FileSizeLimitTest, no_thread_of_the_engine_takes_the_signal) {
   EXPECT_TRUE(lives([] {
     const testing::TestDirectory directory;

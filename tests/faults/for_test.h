@@ -1,12 +1,12 @@
 #pragma once
-// Who calls: the engine, whose calls of the system are counted and failed, or the test, whose are
-// not.
+// Separates system calls of the engine, which are counted and failed, from those of the test, which
+// are not.
 
 namespace foedus::faults {
 
 inline thread_local int for_test = 0;
 
-// Calls of this thread are those of the test, for the length of a block.
+// Makes calls of this thread those of the test, to the end of a block.
 class ForTest {
  public:
   ForTest() { ++for_test; }

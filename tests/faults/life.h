@@ -1,7 +1,7 @@
 #pragma once
-// Life: what a user does with a database from its first open to its last close, in phases, and
-// what must be true of it afterwards. Each transaction writes one row or more, each row to four
-// storages. It is acknowledged, or refused, or its end is not known.
+// Life: the use of a database from its first open to its last close, in phases, and the checks of
+// it afterwards. Each transaction writes one row or more, each row to four storages. It is
+// acknowledged, or refused, or its end is not known.
 
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ enum class Phase : std::uint8_t {
   kFirstSession,
   kLoad,
   kGlean,
-  kUpdate,  // of what is in the snapshot, and a glean of it
+  kUpdate,  // of rows in the snapshot, and a glean of them
   kSnapshotRead,
-  kTail,  // what no snapshot covers
+  kTail,  // rows that no snapshot covers
   kClose,
   kRecover,
 };
@@ -55,12 +55,12 @@ inline Options life_options(const std::string& dir) {
 class Life {
  public:
   static constexpr std::uint64_t kRows = 256;
-  // What became of each row; may lie in memory that a parent shares.
+  // The outcome of each row; may lie in memory that a parent shares.
   struct Rows {
     std::array<std::uint8_t, kRows> acknowledged{};
     std::uint64_t next = 0;
   };
-  // Whether a call may end like that.
+  // Returns whether a call may end with this status.
   using Allowed = std::function<bool(const Status&)>;
 
   Life(const std::string& dir, Rows* rows, Allowed allowed)
@@ -71,7 +71,7 @@ class Life {
     }
   }
 
-  // Does what belongs to the phase, as far as the calls succeed; the first failure.
+  // Makes the calls of the phase up to the first failure, which is returned.
   Status run(Phase phase) {
     switch (phase) {
       case Phase::kOpenNew:
@@ -122,7 +122,7 @@ class Life {
     return {};
   }
 
-  // A transaction of its own for each of `count` new rows.
+  // Writes `count` new rows, each in a transaction of its own.
   Status write(std::uint64_t count) {
     Status first;
     for (std::uint64_t i = 0; i < count && rows_->next < kRows; ++i) {
@@ -144,19 +144,19 @@ class Life {
     database_.reset();
     return status.is_ok() ? Status() : look(status);
   }
-  // As a process that ends would leave it, as far as one that goes on can.
+  // Leaves the database as a process that ends would, as far as that is possible.
   void abandon() {
     storages_.reset();
     database_.reset();
   }
 
-  // Reads go on, whatever became of writes. REQUIRES: create() has succeeded.
+  // Checks that reads go on, whatever happened to writes. REQUIRES: create() has succeeded.
   void check_reads() {
     const Status status = database_->transact([&](Txn& txn) { return find_rows(txn); });
     EXPECT_TRUE(status.is_ok()) << status.message();
   }
 
-  // All that was acknowledged is there, and no transaction in part.
+  // Checks that all acknowledged transactions are there, and none in part.
   void check() {
     const ForTest all;
     storages_.reset();
@@ -195,7 +195,7 @@ class Life {
     return {};
   }
 
-  // Many keys share slices, so that there are layers; some rows are longer than a page.
+  // Some rows are longer than a page. Many keys share slices, so that there are layers.
   static bool is_long(std::uint64_t row) { return row % 16 == 5; }
   static std::string key_of(std::uint64_t row) {
     const std::string number = std::to_string(row * 7919 % 10'007);
@@ -205,7 +205,7 @@ class Life {
     return std::string(is_long(row) ? 9'000 : 40 + row, static_cast<char>('a' + row % 26));
   }
 
-  // One transaction.
+  // Writes rows in one transaction.
   Status write_rows(std::uint64_t begin, std::uint64_t end, bool reads = false) {
     const Status status = database_->transact(
         [&](Txn& txn) -> Status {
@@ -252,7 +252,7 @@ class Life {
     return {};
   }
 
-  // Single rows, then one transaction with many.
+  // Writes single rows, then one transaction with many.
   Status load() {
     FOEDUS_CHECK(write(37));
     const std::uint64_t first = rows_->next;
@@ -273,7 +273,7 @@ class Life {
     return bytes == 0 ? Status(ErrorCode::kCorruption) : Status();
   }
 
-  // Erases and writes what was there, so that pages are read from the snapshot.
+  // Erases and writes existing rows, so that pages are read from the snapshot.
   Status update() {
     const Status status = database_->transact(
         [&](Txn& txn) -> Status {

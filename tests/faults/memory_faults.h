@@ -1,9 +1,9 @@
 #pragma once
-// Replaces what gives memory and threads to this executable: operator new, mmap(), mprotect() and
-// pthread_create(). Each call of the engine is counted, and the one that a test asks for fails, or
-// all from it on. To be included by one file of an executable.
+// Replaces the sources of memory and threads in this executable: operator new, mmap(), mprotect()
+// and pthread_create(). Each call of the engine is counted, and the one that a test chooses fails,
+// or all from it on. To be included by one file of an executable.
 //
-// A thread that is in a ForTest makes calls of the test: they are neither counted nor failed.
+// Calls of a thread within a ForTest are those of the test: they are neither counted nor failed.
 
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ inline Counter counters[kSources.size()];
 inline std::atomic<std::int64_t> live{0};  // pieces of the heap
 inline Counter& counter_of(Source source) { return counters[static_cast<std::size_t>(source)]; }
 
-// Counting begins anew; the call of that number fails.
+// Restarts the count, and lets the call of that number fail.
 inline void arm(Source source, std::uint64_t call, bool is_sticky) {
   Counter& counter = counter_of(source);
   counter.calls = 0;

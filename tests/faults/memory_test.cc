@@ -1,11 +1,10 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// Memory, mappings and threads that cannot be had, at every place of a database's life that asks
-// for them.
+// Failed requests for memory, mappings and threads, at every place of a database's life.
 //
-// Goal: the call says kOutOfMemory, or goes on without; the process lives; what was acknowledged
-// stays; once there is memory again the same database goes on; nothing leaks. Method: the calls of
-// each phase are counted, then the life is led again and again with call 0, 1, 2, ... failing, once
+// Goal: the call returns kOutOfMemory, or goes on without memory; the process lives; acknowledged
+// transactions stay; once there is memory again the same database goes on; no memory leaks. Method:
+// the calls of each phase are counted. Then the life is repeated, and call 0, 1, 2, ... fails, once
 // or from there on. A seed (FOEDUS_SEED; printed, another one each time) selects some of them; all
 // with FOEDUS_FAULTS=all.
 #include <gtest/gtest.h>
@@ -26,9 +25,9 @@
 namespace foedus::faults {
 namespace {
 
-// How many of a phase's calls of one source are tried: all of a few, and some of many.
+// Number of a phase's calls of one source that are tried: all of a few, and some of many.
 constexpr std::uint64_t kSelectedMin = 10;
-constexpr std::uint64_t kSelectedShare = 30;  // one of so many
+constexpr std::uint64_t kSelectedShare = 30;  // one of this many
 
 bool wants_all() {
   const char* const faults = std::getenv("FOEDUS_FAULTS");
@@ -37,7 +36,8 @@ bool wants_all() {
 
 bool is_out_of_memory(const Status& status) { return status.code() == ErrorCode::kOutOfMemory; }
 
-// With memory back: the database goes on within a while, for a logger tries again after 100 ms.
+// Checks that the database goes on when memory is back; that may take some time, because a logger
+// tries again after 100 ms.
 void expect_that_it_goes_on(Life* life) {
   Status status;
   for (int i = 0; i < 100; ++i) {
@@ -57,7 +57,7 @@ struct Trial {
   bool is_sticky;
 };
 
-// One life with one fault. Returns how many calls there were in the phase.
+// Leads a life with one fault. Returns the number of calls in the phase.
 std::uint64_t lead(const Trial& trial) {
   const testing::TestDirectory directory;
   Life::Rows rows;
@@ -80,7 +80,7 @@ std::uint64_t lead(const Trial& trial) {
       const bool has_failed = counter_of(trial.source).failed != 0;
       disarm();
       const ForTest reporting;
-      // Also where the phase has succeeded: a task may be what failed.
+      // The check is made even if the phase succeeded, because a task may have failed.
       if (has_failed || !status.is_ok()) expect_that_it_goes_on(&life);
       if (phase != Phase::kClose || !life.is_open()) continue;
       EXPECT_TRUE(life.close().is_ok());
@@ -115,7 +115,7 @@ TEST_P(MemoryTest, a_call_that_fails_is_an_error_or_nothing) {
     const std::uint64_t some = std::min(calls, kSelectedMin + calls / kSelectedShare);
     const std::uint64_t selected = wants_all() ? calls : some;
     for (std::uint64_t i = 0; i < selected; ++i) {
-      // One of each stretch of the phase.
+      // One call of each part of the phase is chosen.
       const std::uint64_t call =
           selected == calls ? i : (i * calls + random.below(calls)) / selected;
       const bool sticks = random.below(2) == 0;
@@ -138,8 +138,8 @@ TEST_P(MemoryTest, a_call_that_fails_is_an_error_or_nothing) {
   }
 }
 
-// Goal: a callback that cannot be kept is called at once, once, and is whole. Method: each call of
-// the heap that it takes to keep it fails.
+// Goal: a callback that cannot be stored is called at once, once, and undamaged. Method: each
+// allocation that is needed to store it fails.
 TEST(CallbackTest, one_for_which_there_is_no_memory_is_called_with_that) {
   testing::ManualRuntime runtime;
   std::uint64_t call = 0;

@@ -1,4 +1,4 @@
-// Pages of arrays: all records by every shape, all pointers.
+// Pages of arrays: reads all records with every shape, and all pointers.
 #include "foedus-core/storage/array/array_page_check.h"
 #include "tests/fuzz/page_fuzz.h"
 

@@ -1,7 +1,7 @@
-// The short run of the fuzz targets. Goal: none of them dies of its corpus, which has what was
-// found once, or of what tens of thousands of changes make of it. Method: changes of bytes, of
-// whole fields and of lengths by a seed (FOEDUS_SEED; printed, another one each time); the long run
-// is libFuzzer's (README.md).
+// The short run of the fuzz targets. Goal: no target dies of its corpus, which has all earlier
+// finds, or of tens of thousands of changes of it. Method: changes of bytes, of whole fields and of
+// lengths by a seed (FOEDUS_SEED; printed, another one each time). libFuzzer makes the long runs
+// (README.md).
 // ctest-labels: memory
 #include <gtest/gtest.h>
 
@@ -61,7 +61,8 @@ std::vector<std::string> corpus_of(const std::string& target) {
 }
 
 void run(const Target& target, const std::string& input) {
-  // Of its own size, so that a sanitizer sees the first byte behind it.
+  // The buffer has the size of the input, so that a sanitizer notices a read of the first byte
+  // after it.
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());
   target.run(bytes.data(), bytes.size());
 }
@@ -77,12 +78,12 @@ std::string changed(std::string input, base::Random* random) {
       case 1:
         input[at] = static_cast<char>(random->below(256));
         break;
-      case 2:  // a word of it becomes one of the extremes
+      case 2:  // a word becomes one of the extremes
         for (std::uint64_t b = at; b < std::min<std::uint64_t>(at + 4, input.size()); ++b) {
           input[b] = random->below(2) == 0 ? '\0' : '\xff';
         }
         break;
-      case 3:  // a part of it is found elsewhere, too
+      case 3:  // a part is copied to another place
         for (std::uint64_t b = 0, from = random->below(input.size()); b < 16; ++b) {
           if (at + b < input.size() && from + b < input.size()) input[at + b] = input[from + b];
         }

@@ -1,5 +1,5 @@
-// The log record that creates a storage: what parses is written to the same bytes again, and has a
-// shape that a storage can have. Input: parameters (16 bytes), then the name.
+// The log record that creates a storage: a record that parses is encoded to the same bytes again,
+// and has a shape that a storage can have. Input: parameters (16 bytes), then the name.
 #include <cstdlib>
 
 #include "foedus-core/page/page_id.h"

@@ -1,6 +1,6 @@
 #pragma once
-// What fuzz targets have in common. The last byte of an input says whether the checksums in it are
-// to be mended, so that half of what a fuzzer tries gets past them.
+// The common part of fuzz targets. The last byte of an input says whether its checksums are to be
+// recomputed, so that half of a fuzzer's inputs pass them.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ class Input {
         is_mended_(size != 0 && data[size - 1] % 2 == 0) {}
   const std::string& bytes() const { return bytes_; }
   bool is_mended() const { return is_mended_; }
-  // The first `count` bytes, zeroes behind the end of the input.
+  // Returns the first `count` bytes, with zeroes after the end of the input.
   std::string first(std::size_t count) const {
     std::string bytes = bytes_.substr(0, count);
     bytes.resize(count, '\0');
@@ -47,7 +47,7 @@ void store(std::string* bytes, std::size_t offset, T value) {
   std::memcpy(bytes->data() + offset, &value, sizeof(value));
 }
 
-// One file, in memory, to be read.
+// A file in memory, for reads only.
 class InputFile final : public device::File {
  public:
   explicit InputFile(std::string bytes) : bytes_(std::move(bytes)) {}

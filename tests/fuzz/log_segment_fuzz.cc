@@ -1,4 +1,4 @@
-// A segment: its header and seal, the tail of one that is not sealed, all records of its frames.
+// Reads a segment: its header and seal, the tail of an unsealed one, all records of its frames.
 #include <algorithm>
 
 #include "foedus-core/log/log_file.h"

@@ -24,7 +24,8 @@ using testing::FailingDevice;
 
 std::filesystem::path corpus;
 
-// An input says with its last byte that checksums are mended; zeroes before it are not needed.
+// Writes an input. Its last byte, 0, lets checksums be recomputed; if `is_cut`, zeroes before it
+// are left out.
 void put(const std::string& target, const std::string& name, std::string bytes, bool is_cut) {
   if (is_cut) bytes.resize(bytes.find_last_not_of('\0') + 1);
   std::filesystem::create_directories(corpus / target);
@@ -61,7 +62,7 @@ void put_pages(const FailingDevice& device, const std::string& name) {
   }
 }
 
-// The slots of the two newest savepoints.
+// Returns the slots of the two newest savepoints.
 std::string slots_of(const std::string& savepoint) {
   constexpr std::size_t kSlot = 4096;
   std::vector<std::pair<std::uint64_t, std::string>> slots;
@@ -75,15 +76,16 @@ std::string slots_of(const std::string& savepoint) {
   return slots[slots.size() - 2].second + slots.back().second;
 }
 
-// The first segment, whole: who reads it asks whether it was cut. And behind its savepoint.
+// Writes the first segment, whole, because a reader checks whether it was cut, and once more after
+// its savepoint.
 void put_segment(const FailingDevice& device, const std::string& name) {
   const std::string segment = bytes_of(device, log::segment_name(0, 1));
   put("log_segment_fuzz", name, segment, false);
   put("savepoint_fuzz", name, slots_of(bytes_of(device, "savepoint")) + segment, false);
 }
 
-// Segments of all layouts of frames, not sealed and sealed. There is no room for a piece of a
-// segment, so that they grow before each frame.
+// Makes segments of all layouts of frames, unsealed and sealed. The device has no space for a piece
+// of a segment, so that they grow before each frame.
 Status make_growing() {
   FailingDevice device;
   device.set_capacity(600u << 10);
@@ -114,7 +116,7 @@ Status make() {
   for (const std::string& name : device.names()) {
     const std::string bytes = bytes_of(device, name);
     if (name == "savepoint") put("savepoint_fuzz", "closed", slots_of(bytes), false);
-    // Without the rest of a segment, its room, it ends as a cut one does.
+    // Without its preallocated rest a segment ends as a cut one does.
     if (name.starts_with("log-")) put("log_segment_fuzz", "sealed", bytes.substr(0, 16'384), true);
   }
   hostile::SmallDatabase next(&device);

@@ -1,4 +1,4 @@
-// A manifest: what parses is encoded to the same bytes again.
+// A manifest that parses is encoded to the same bytes again.
 #include <cstdlib>
 
 #include "foedus-core/snapshot/manifest.h"

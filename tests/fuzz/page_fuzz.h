@@ -1,6 +1,6 @@
 #pragma once
-// A page of a snapshot: through the rules that it is asked when it is read, and if it breaks none,
-// through the functions that readers use on it.
+// A snapshot page: it gets the checks of a read, and if it breaks no rule, the functions of readers
+// run on it.
 
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
@@ -13,8 +13,8 @@ using page::PageBytes;
 
 inline constexpr Epoch kNewest{1'000};
 
-// Fills *page with the input; of one of the kinds first .. last, and if it is mended of a sound
-// header. Whether it breaks no rule. There is nothing else that a reader would ask of it alone.
+// Fills *page with the input, of one of the kinds first .. last, and with a sound header if it is
+// mended. Returns whether it breaks no rule; a reader checks no more of a page alone.
 inline bool take_page(const Input& input, page::PageKind first, page::PageKind last,
                       PageBytes* page) {
   const std::string bytes = input.first(page::kPageBytes);
@@ -37,7 +37,7 @@ inline bool take_page(const Input& input, page::PageKind first, page::PageKind l
   return storage::broken_rule(header, kNewest) == nullptr;
 }
 
-// Reads all of it.
+// Reads all of the bytes.
 inline void look_at(const char* at, std::size_t bytes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < bytes; ++i) sum += static_cast<unsigned char>(at[i]);

@@ -1,5 +1,5 @@
-// A savepoint, of which the input has two slots, and the examination of a directory that has it
-// and, if the input goes on behind them, one segment: the first one of the first logger.
+// Reads a savepoint, of which the input has two slots, and examines a directory that has it. If the
+// input goes on after the slots, the directory also has the first segment of the first logger.
 #include <cstring>
 
 #include "foedus-core/base/crc32c.h"

@@ -1,5 +1,5 @@
 #pragma once
-// A log segment that is an input: cut somewhere, and with checksums that may have to be mended.
+// A log segment as an input: cut somewhere, and with checksums that may have to be recomputed.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace foedus::fuzz {
 
-// What header and growths say of the file's length is mended, too: inputs are cut.
+// Also corrects the lengths of the file in header and growths, because inputs are cut.
 inline void mend_cut_segment(std::string* bytes) {
   const auto cap = [bytes](std::size_t offset) {
     const auto said = testing::load_at<std::uint64_t>(*bytes, offset);

@@ -1,8 +1,8 @@
-// Bytes that become others under a database that is open. Goal: what reads them says which file is
-// damaged, or has the right answer; all else is served, and it closes. Method: a database of cold
-// snapshot pages, of pages that were read before, and of a log of several segments behind the
-// snapshot; a bit of a file flips; then snapshots and the newest state are read, rows are written,
-// it is gleaned, read again, verified and closed.
+// Bytes that change under an open database. Goal: a read of them names the damaged file, or has the
+// right result; all other rows are served, and the database can be closed. Method: a database of
+// cold snapshot pages, of pages that were read before, and of a log of several segments after the
+// snapshot. A bit of a file flips; then snapshots and the newest state are read, rows are written,
+// and the database is gleaned, read again, verified and closed.
 // ctest-labels: crash
 // ctest-timeout: 300
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ struct Damage {
   std::string file;
   std::uint64_t offset;
   unsigned bit;
-  bool is_warm;       // all was read before
-  bool gleans_first;  // what was damaged is gleaned before it is read
+  bool is_warm;       // all rows were read before
+  bool gleans_first;  // the damaged file is gleaned before it is read
 
   std::string in_words() const {
     return "\"" + file + " " + std::to_string(offset) + " " + std::to_string(bit) + " " +
@@ -59,7 +59,7 @@ class DamageWhileOpen : public ::testing::Test {
   }
   static void TearDownTestSuite() { device_.reset(); }
 
-  // An open database, most pages of which are on the device alone, and two segments.
+  // Opens a database, most pages of which are on the device alone, with two segments.
   static Status begin(SmallDatabase* database, FailingDevice* device, Contents* contents) {
     FOEDUS_CHECK(database->open());
     *contents = gleaned_;
@@ -74,15 +74,15 @@ class DamageWhileOpen : public ::testing::Test {
     return {};
   }
 
-  // One of damage with the name of what is damaged.
+  // Returns whether the error is one of damage, with the name of the damaged file.
   static bool is_named(const Status& status) {
     return status.code() == ErrorCode::kCorruption &&
            (status.message().find("/failing/") != std::string::npos ||
             status.message().find("snapshot page") != std::string::npos);
   }
 
-  // What is wrong with what was found; empty: nothing. A page is of one storage, the first block of
-  // a snapshot file of all that are in it.
+  // Returns a complaint about the rows that were found, or an empty string. Damage of a page
+  // concerns one storage; that of the first block of a snapshot file all storages in it.
   static std::string judge(const Status& status, const Contents& found, const Contents& expected) {
     if (status.is_ok()) return found == expected ? "" : "other rows\n";
     if (!is_named(status)) return status.message() + "\n";
@@ -138,7 +138,7 @@ class DamageWhileOpen : public ::testing::Test {
     return wrong + verify(device.get(), damage, is_refused);
   }
 
-  // What was refused on account of a snapshot file, verify finds.
+  // Checks that `verify` finds the damage if a read was refused because of a snapshot file.
   static std::string verify(FailingDevice* device, const Damage& damage, bool is_refused) {
     const auto manifest = snapshot::read_newest_manifest(device);
     if (!manifest.is_ok()) {
@@ -161,7 +161,7 @@ class DamageWhileOpen : public ::testing::Test {
   inline static Contents gleaned_;
 };
 
-// FOEDUS_CASE="snapshot-00000001-0 4200 3 0 1": a case of below, in this process.
+// FOEDUS_CASE="snapshot-00000001-0 4200 3 0 1" runs one case of the next test, in this process.
 TEST_F(DamageWhileOpen, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";
@@ -192,7 +192,7 @@ TEST_F(DamageWhileOpen, is_refused_by_name_and_what_is_sound_is_served) {
   std::uint64_t turn = 0;
   int failures = 0;
   for (const auto& [file, bytes] : files) {
-    // Of a segment, which is as long as all others together, a part is enough.
+    // A segment is as long as all other files together, so a part of its bytes is enough.
     const std::uint64_t step = log::parse_segment_name(file).has_value() ? 13 : 1;
     for (std::uint64_t offset = 0; offset < bytes; offset += step) {
       for (const unsigned way : {0u, 1u, 2u, 3u}) {

@@ -1,9 +1,9 @@
-// Every flip and every cut. Goal: a database one byte of which is another, or one file of which is
-// shorter or gone, is refused with the name of a file, or serves exactly what was acknowledged.
-// Every third one is opened for its snapshots, which are read before recovery, and verified.
-// Method: all bytes of a small database (every n-th one here, all with FOEDUS_STRIDE=1), closed and
-// after a power failure, with and without a snapshot. Of the room that a segment has asked for
-// ahead of its end, 1 MiB of zeroes, all bytes of the first blocks and one in 61 behind them.
+// Every flip and every cut. Goal: a database with one changed byte, or with one shorter or missing
+// file, is refused with the name of a file, or serves exactly the acknowledged rows. Every third
+// one is opened for its snapshots, which are read before recovery, and verified. Method: all bytes
+// of a small database (every n-th one here, all with FOEDUS_STRIDE=1), closed and after a power
+// failure, with and without a snapshot. Of the preallocated end of a segment, 1 MiB of zeroes, the
+// first blocks are taken whole, and then one byte in 61.
 // ctest-labels: crash
 // ctest-timeout: 300
 #include <gtest/gtest.h>
@@ -27,11 +27,11 @@ using testing::must;
 struct State {
   const char* name;
   bool is_gleaned;
-  bool has_tail;  // commits behind the snapshot
+  bool has_tail;  // commits after the snapshot
   bool is_closed;
   std::unique_ptr<FailingDevice> device = {};
   Contents contents = {};
-  Contents gleaned = {};  // part of it that the snapshot has
+  Contents gleaned = {};  // rows that the snapshot has
 };
 
 void make(State* state) {
@@ -51,10 +51,10 @@ void make(State* state) {
   }
 }
 
-// What a refusal names: a file, a page of one, or what the log as a whole lacks.
+// Names in a refusal: a file, a page of one, or a lack of the log as a whole.
 constexpr const char* kNames[] = {"/failing", "snapshot", "the log has"};
 
-// Nothing, or what is wrong with a refusal.
+// Returns an empty string, or the fault of a refusal.
 std::string judge(const Status& status) {
   const bool is_of_damage = status.code() == ErrorCode::kCorruption ||
                             status.code() == ErrorCode::kWrongVersion;
@@ -65,7 +65,7 @@ std::string judge(const Status& status) {
   return is_of_damage && is_named ? "" : "refused without a name: " + status.message();
 }
 
-// Nothing, or what is wrong: it was served, and is not what was acknowledged; or it was refused
+// Returns an empty string, or the fault: other rows than the acknowledged ones, or a refusal
 // without a name.
 std::string use(FailingDevice* device, const Contents& expected) {
   SmallDatabase database(device);
@@ -76,7 +76,8 @@ std::string use(FailingDevice* device, const Contents& expected) {
   return found == expected ? "" : "it served what was not acknowledged, or not all of it";
 }
 
-// The same, the snapshot read before recovery, as far as storages are in there; then verified.
+// Uses the database with its snapshot read before recovery, as far as storages are in there; then
+// verifies it.
 std::string use_early(FailingDevice* device, const State& state) {
   SmallDatabase database(device);
   Status status = database.open(OpenUntil::kSnapshotReadable);
@@ -101,7 +102,7 @@ std::string use_early(FailingDevice* device, const State& state) {
   return is_named ? "" : "verified without a name: " + cli::line_of(findings.kept().front());
 }
 
-// Where to flip or cut a file of these bytes.
+// Returns the places where a file of these bytes is flipped or cut.
 std::vector<std::uint64_t> places_in(const std::vector<char>& bytes) {
   constexpr std::uint64_t kRoomBytes = 8192;
   constexpr std::uint64_t kRoomStride = 61;
@@ -132,7 +133,7 @@ class EveryByte : public ::testing::Test {
       if (::testing::Test::HasFailure()) return;
     }
   }
-  // What is done to a copy of the device; `what` names it.
+  // Changes a copy of the device by a function that `what` names, and checks its use.
   static void expect_fine(const State& state, const std::string& what,
                           const std::function<void(FailingDevice*)>& damage) {
     const auto device = state.device->copy();

@@ -1,7 +1,7 @@
-// Snapshot pages whose checksum was forged. Goal: whatever one byte of a page becomes, all that
-// reads it ends, with kCorruption or with all rows but the one that the byte is of. Method: a byte
-// of a page of any kind is changed and the checksum mended; then recovery gleans on top of it,
-// points and scans read it, writes make it volatile, it is gleaned and reclaimed, and verified.
+// Snapshot pages with a forged checksum. Goal: whatever value one byte of a page gets, each reader
+// ends, with kCorruption or with all rows except that of the byte. Method: a byte of a page of any
+// kind is changed and the checksum recomputed. Then recovery gleans on top of it, points and scans
+// read it, writes make it volatile, it is gleaned and reclaimed, and verified.
 // ctest-labels: crash
 // ctest-timeout: 300
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using page::PageKind;
 using testing::FailingDevice;
 using testing::must;
 
-// A byte that becomes another one.
+// A byte that is changed.
 struct Damage {
   std::string file;
   std::uint64_t page;
@@ -78,7 +78,7 @@ std::uint64_t differing_rows(const Contents& found, const Contents& expected) {
 
 class ForgedPages : public ::testing::Test {
  protected:
-  // Two snapshots, the second of pages of both, and a log that the second does not cover.
+  // Makes two snapshots, the second of pages of both, and a log that the second does not cover.
   static void SetUpTestSuite() {
     device_ = std::make_unique<FailingDevice>();
     SmallDatabase database(device_.get());
@@ -103,7 +103,7 @@ class ForgedPages : public ::testing::Test {
     return {};
   }
 
-  // What is wrong with what became of it; empty: nothing.
+  // Uses the damaged database and returns a complaint, or an empty string.
   static std::string use(const Damage& damage) {
     const auto device = device_->copy();
     forge(device.get(), damage);
@@ -172,9 +172,9 @@ TEST_F(ForgedPages, the_pages_as_they_were_written_break_no_rule_and_are_of_all_
             "");
 }
 
-// Goal: whoever reads pages asks for their rules. Method: each page of the newest snapshot in turn
-// breaks one that nothing else would notice; moving it is refused, and so is to glean on it, or
-// else to read it.
+// Goal: each reader of pages checks their rules. Method: each page of the newest snapshot in turn
+// breaks a rule that no other check would notice; a move of it is refused, and so is a glean on it,
+// or else a read.
 TEST_F(ForgedPages, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them) {
   const auto is_refused = [](const Status& status) {
     EXPECT_NE(status.message().find("records were purged from it"), std::string::npos)
@@ -207,8 +207,8 @@ TEST_F(ForgedPages, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them
   EXPECT_GT(by_reads, 0u);
 }
 
-// A border page that ends before its place does: once it was volatile, a scan looked for the page
-// of the slices between for ever.
+// A border page ends before its place does: once it was volatile, a scan would search the page of
+// the missing slices for ever.
 TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_volatile) {
   const Damage damage{"snapshot-00000002-1", 5, offsetof(storage::masstree::TreePage, last) + 4,
                       58};
@@ -217,7 +217,7 @@ TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_vola
   EXPECT_EQ(run_isolated([&] { return use(damage); }), "");
 }
 
-// FOEDUS_CASE="snapshot-00000001-0 5 76 58": a case of below, in this process.
+// FOEDUS_CASE="snapshot-00000001-0 5 76 58" runs one case of the next test, in this process.
 TEST_F(ForgedPages, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";
@@ -229,7 +229,7 @@ TEST_F(ForgedPages, a_case_that_is_asked_for_ends) {
   EXPECT_EQ(use(damage), "");
 }
 
-// Most of the time what is damaged is refused where it is read; what is not is used by everything.
+// Most damage is refused when it is read; other damaged pages are used by all calls.
 TEST_F(ForgedPages, one_byte_that_was_changed_is_refused_by_name_or_costs_its_row_at_most) {
   constexpr std::uint64_t kRefused = 4'000;  // cases for each one that is refused and used anyway
   const std::uint64_t stride = stride_or(9'973);

@@ -1,9 +1,9 @@
-// Log records whose checksums were forged. Goal: whatever one byte of a segment becomes, its
-// recovery ends, with kCorruption or with all rows but those that the byte is about. Method: a byte
-// of the frames of a log is changed and all checksums are mended; then it is recovered, read,
-// written to, gleaned and closed. A byte of a record is about one row, or two if it is part of a
-// key; one of a length about what it swallows, of a creation or a drop about a storage, of a frame
-// about the frames from there on.
+// Log records with forged checksums. Goal: whatever value one byte of a segment gets, its recovery
+// ends, with kCorruption or with all rows except those that the byte concerns. Method: a byte of
+// the frames of a log is changed and all checksums are recomputed; then the log is recovered, read,
+// written to, gleaned and closed. A byte of a record concerns one row, or two if it is part of a
+// key. A byte of a length concerns the records that it includes, one of a creation or a drop a
+// storage, one of a frame the frames from there on.
 // ctest-labels: crash
 // ctest-timeout: 300
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ constexpr long kMemoryMaxKib = 4'000'000;
 constexpr long kMemoryMaxKib = 500'000;
 #endif
 
-// What a byte may cost.
+// The rows that a byte may cost.
 enum class About : std::uint8_t { kFrame, kLength, kStorage, kRow };
 
 struct Damage {
@@ -52,7 +52,7 @@ struct Damage {
   }
 };
 
-// A directory with one segment, and what was committed.
+// A directory with one segment, and its commits.
 struct MadeLog {
   const char* name;
   std::unique_ptr<FailingDevice> device = std::make_unique<FailingDevice>();
@@ -62,7 +62,7 @@ struct MadeLog {
   std::map<std::uint64_t, About> places = {};  // bytes of slots, frames and records
 };
 
-// Says for the bytes of pieces what they are about. One session, so one stream of records.
+// Finds for each byte of pieces what it concerns. There is one session, so one stream of records.
 class RecordWalk {
  public:
   void word(const std::string& bytes, std::uint64_t at, MadeLog* made) {
@@ -76,7 +76,7 @@ class RecordWalk {
       about_ = is_ddl ? About::kStorage : About::kRow;
       is_filler_ = storage == 0;
     }
-    // Of a long payload, and of a filler, some bytes are as good as others.
+    // Some bytes of a long payload, and of a filler, suffice.
     if (at_ < 160 && (!is_filler_ || at_ < 24)) {
       for (std::uint64_t i = 0; i < 8; ++i) {
         const bool is_length = at_ == offsetof(LogRecord, record_bytes) && i < 4;
@@ -116,7 +116,7 @@ void find_places(MadeLog* made) {
   });
 }
 
-// Those of either that the other has not, or has otherwise.
+// Counts the entries of either that the other lacks, or has with another value.
 template <typename Map>
 std::size_t differing(const Map& a, const Map& b) {
   std::size_t rows = 0;
@@ -131,14 +131,14 @@ std::size_t differing(const Map& a, const Map& b) {
 std::size_t differing_rows(const Contents& a, const Contents& b) {
   std::map<std::string, std::size_t> in_a;
   for (const std::string& row : a.list) ++in_a[row];
-  std::size_t more = a.list.size();  // than b has
+  std::size_t more = a.list.size();  // beyond those of b
   for (const std::string& row : b.list) more -= in_a[row] != 0 && in_a[row]-- != 0 ? 1 : 0;
   const std::size_t less = b.list.size() + more - a.list.size();
   return differing(a.tree, b.tree) + differing(a.hash, b.hash) + differing(a.array, b.array) +
          std::max(more, less);
 }
 
-// Writes of all kinds, the catalog's too.
+// Makes writes of all kinds, those of the catalog, too.
 Status write_all(SmallDatabase* database, std::uint32_t first, std::uint32_t count,
                  Contents* contents) {
   FOEDUS_CHECK(database->write(first, count, contents));
@@ -181,7 +181,7 @@ class ForgedRecords : public ::testing::Test {
     ASSERT_EQ(made->bytes, before) << "nothing was there to be mended";
   }
 
-  // What is wrong with what became of it; empty: nothing.
+  // Uses the damaged database and returns a complaint, or an empty string.
   static std::string use(const Damage& damage) {
     const MadeLog& made = logs_[damage.log];
     const auto device = made.device->copy();
@@ -201,7 +201,7 @@ class ForgedRecords : public ::testing::Test {
   static std::string use(FailingDevice* device, const Contents& expected, About about) {
     std::string wrong;
     const auto look = [&](const char* what, const Status& status) {
-      // A storage may be another one, or its name.
+      // The storage, or its name, may have become another one.
       const bool is_named =
           status.is_ok() || status.code() == ErrorCode::kCorruption ||
           (about != About::kRow && (status.code() == ErrorCode::kInvalidArgument ||
@@ -247,7 +247,7 @@ TEST_F(ForgedRecords, the_logs_as_they_were_written_are_recovered) {
   }
 }
 
-// FOEDUS_CASE="0 4200 58": a case of below, in this process.
+// FOEDUS_CASE="0 4200 58" runs one case of the next test, in this process.
 TEST_F(ForgedRecords, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";

@@ -1,5 +1,5 @@
 #pragma once
-// What is done to damaged bytes, in a process of its own: one that aborts, or does not end, is an
+// Uses damaged bytes in a process of its own: an abort, or a process that does not end, is an
 // outcome like others.
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace foedus::hostile {
 
-// Every n-th of a test's cases; all of them with FOEDUS_STRIDE=1. Fewer under ThreadSanitizer:
-// which byte is damaged makes no race.
+// Returns the stride over a test's cases: that of FOEDUS_STRIDE, or the usual one. It is longer
+// under ThreadSanitizer, because the choice of the byte causes no race.
 inline std::uint64_t stride_or(std::uint64_t usual) {
 #if defined(__SANITIZE_THREAD__)
   usual *= 8;
@@ -55,8 +55,8 @@ std::string run_isolated_once(What&& what, unsigned seconds_max) {
   return wrong;
 }
 
-// Runs `what`, which returns what is wrong, empty if nothing is. What did not end does so once
-// more: it may have been the machine that stood still. REQUIRES: one thread.
+// Runs `what`, which returns a complaint or an empty string. A run that did not end is repeated,
+// because the machine may have been busy. REQUIRES: one thread.
 template <typename What>
 std::string run_isolated(What&& what, unsigned seconds_max = 60) {
   const std::string wrong = run_isolated_once(what, seconds_max);

@@ -1,7 +1,7 @@
 #pragma once
 // A small database of pages of all kinds over a simulated device and one thread: all four storages,
 // two levels of arrays, bins below two interior pages, Master-Trees of several layers, payloads
-// that are chains. What uses all of it, and says what of it went wrong.
+// that are chains. Its calls use all of it, and report failures.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace foedus::hostile {
 inline constexpr std::uint64_t kArrayRecords = 2'000;
 inline constexpr std::uint32_t kArrayPayloadBytes = 100;
 
-// What the storages hold.
+// The contents of the storages.
 struct Contents {
   std::map<std::string, std::string> tree;
   std::map<std::string, std::string> hash;
@@ -35,8 +35,7 @@ struct Contents {
   bool operator==(const Contents&) const = default;
 };
 
-// One engine, from open to close or to the end of this object.
-// A snapshot transaction reads what there is: what damage has left.
+// Returns options with which a snapshot transaction reads the newest existing snapshot.
 inline TxnOptions options_of(Isolation isolation) {
   return {.isolation = isolation, .newest_existing = isolation == Isolation::kSnapshot};
 }
@@ -69,14 +68,14 @@ class SmallDatabase {
   Status close() { return engine_->close(); }
   engine::Engine& engine() { return *engine_; }
 
-  // Commits and waits for it. `count` keys of each storage, from number `first` on.
+  // Commits `count` keys of each storage, from number `first` on, and waits for durability.
   Status write(std::uint32_t first, std::uint32_t count, Contents* contents);
-  // All that is logged beside puts and appends, of small payloads that are there: partial writes,
+  // Makes all logged changes except puts and appends, to existing small payloads: partial writes,
   // increments, erasures, several of them to one key.
   Status change(Contents* contents);
-  // A write to each thing that is there, so that its page becomes volatile.
+  // Writes to each existing row, so that its page becomes volatile.
   Status touch(const Contents& contents);
-  // What is in *contents afterwards was found. Goes on behind an error; the first one is returned.
+  // Reads all rows into *contents. Goes on after an error; the first one is returned.
   Status read(Isolation isolation, bool reverse, const Contents& expected, Contents* contents);
 
  private:
@@ -108,14 +107,15 @@ class SmallDatabase {
   engine::EngineSession* session_ = nullptr;
 };
 
-// Keys of a few bytes, of one slice, of two layers and of many.
+// Returns keys of a few bytes, of one slice, of two layers and of many.
 inline std::string tree_key(std::uint32_t i) {
   const std::string number = std::to_string(std::uint64_t{i} * 7919 % 1'000'003);
   if (i % 5 == 0) return "a prefix of a few layers, and then " + number;
   if (i % 5 == 1) return std::string(i % 70 == 1 ? 30 : 8, 'x') + number;
   return number;
 }
-// Every other one is of the same first digit of the hash, so that one bin becomes an interior page.
+// Returns keys of which every second has the same first digit of the hash, so that one bin becomes
+// an interior page.
 inline std::string hash_key(std::uint32_t i) {
   for (std::uint32_t n = i << 12;; ++n) {
     std::string key = "h" + std::to_string(n);
@@ -238,7 +238,7 @@ inline Status SmallDatabase::read_points(Isolation isolation, const Contents& ex
     FOEDUS_TRY((*to)[key], std::move(payload));
     return {};
   };
-  // A transaction each: one that failed says nothing of the others.
+  // Each read is a transaction of its own, so that a failed one does not affect the others.
   const auto one = [&](auto&& look) {
     Status status = [&]() -> Status {
       FOEDUS_TRY(Txn txn, engine::begin_txn(session_, options_of(isolation)));

@@ -10,13 +10,13 @@ namespace foedus::kills {
 namespace {
 
 constexpr std::int64_t kOpeningCents = 1'000'000;
-constexpr std::uint64_t kSlipBytesMax = 3'000;  // some of them do not fit into a page
+constexpr std::uint64_t kSlipBytesMax = 3'000;  // some slips do not fit into a page
 
 std::uint64_t mix_of(std::uint64_t seed, std::uint32_t teller, std::uint64_t number) {
   return (seed * 1'000'003 + teller) * 0x9e3779b97f4a7c15u + number * 0xd6e8feb86659fd93u + 1;
 }
 
-// Every other round over the slips writes them, the one between erases them.
+// One round over the slips writes them, and the next one erases them.
 bool writes_slip(std::uint64_t number) { return number / kSlips % 2 == 0; }
 
 Key slip_key(std::uint32_t teller, std::uint64_t slip) { return key(teller, slip); }
@@ -188,7 +188,7 @@ Status Bank::read(Txn& txn, BankRows* rows) const {
 }
 
 Status Bank::check_receipts(Txn& txn, const BankRows& rows) const {
-  // A teller's transfers are in the order of their numbers, for each saw the one before.
+  // A teller's transfers are in the order of their numbers, because each saw the one before.
   std::array<std::uint64_t, kTellersMax> seen{};
   Scan scan = txn.scan(receipts_);
   for (const Row& row : scan) {

@@ -1,7 +1,7 @@
 #pragma once
-// Bank: money in accounts of three kinds of storages, moved by tellers. What a transfer does is
-// decided by the run's seed, its teller and its number alone, and transfers commute: so the number
-// of transfers that each teller has behind it says what every row must hold.
+// Bank: money in accounts of three kinds of storages, moved by tellers. A transfer depends on the
+// run's seed, its teller and its number alone, and transfers commute. Therefore the number of each
+// teller's transfers determines every row.
 
 #include <array>
 #include <cstdint>
@@ -21,8 +21,8 @@ inline Status wrong(const std::string& what) {
   return Status::error(ErrorCode::kCorruption, what);
 }
 
-// The rows that count: transfers of each teller, cents of each account, and which slips there are,
-// by the number of the transfer that left them; kNoSlip: none.
+// The compared rows: transfers of each teller, cents of each account, and for each slip the number
+// of the transfer that left it; kNoSlip: none.
 struct BankRows {
   static constexpr std::uint64_t kNoSlip = ~std::uint64_t{0};
   std::array<std::uint64_t, kTellersMax> transfers;
@@ -39,22 +39,22 @@ struct Transfer {
   std::int64_t cents;
 };
 Transfer transfer_of(std::uint64_t seed, std::uint32_t teller, std::uint64_t number);
-// What the transfer `rows->transfers[teller]` makes of the rows.
+// Applies the transfer `rows->transfers[teller]` to the rows.
 void apply_next(std::uint64_t seed, std::uint32_t teller, BankRows* rows);
-// What differs, for a person; empty: nothing.
+// Describes the differences; empty if there are none.
 std::string difference(const BankRows& found, const BankRows& expected);
 
 class Bank {
  public:
-  // Opens its storages, and fills them if they are empty.
+  // Opens the storages, and fills them if they are empty.
   static Result<Bank> open(Database* db);
 
-  // One transaction. kCorruption: the teller's row does not hold `number`.
+  // Makes a transfer in one transaction. kCorruption: the teller's row does not have `number`.
   Status transfer(Txn& txn, std::uint64_t seed, std::uint32_t teller, std::uint64_t number) const;
   Status read(Txn& txn, BankRows* rows) const;
-  // The cents alone.
+  // Reads only the cents.
   Status read_cents(Txn& txn, BankRows* rows) const;
-  // All receipts: each transfer below rows.transfers left one. kCorruption says what is wrong.
+  // Checks all receipts: each transfer below rows.transfers left one. kCorruption names the fault.
   Status check_receipts(Txn& txn, const BankRows& rows) const;
 
  private:
@@ -62,7 +62,7 @@ class Bank {
   Status add(Txn& txn, std::uint32_t kind, std::uint32_t account, std::int64_t cents,
              bool blindly) const;
 
-  Masstree tellers_;  // and the slips
+  Masstree tellers_;  // with the slips
   Masstree tree_;
   Hash hash_;
   Array array_;

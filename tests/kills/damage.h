@@ -1,6 +1,6 @@
 #pragma once
-// Damage: what a keeper has to notice, done on purpose to a database between two processes, for the
-// tests of the keeper.
+// Damage: faults that a keeper has to notice, made on purpose in a database between two processes,
+// for the tests of the keeper.
 
 #include <cstdint>
 #include <optional>
@@ -13,20 +13,20 @@ namespace foedus::kills {
 
 enum class Damage : std::uint8_t {
   kNone,
-  kOldFiles,  // those of one process earlier: all that the last one committed is lost
+  kOldFiles,  // the files of one process earlier: all commits of the last one are lost
   kTeller,    // a teller's number of transfers, one too small: a transaction kept in part
-  kMoney,     // a cent more in an account of the array
-  kSlip,      // a slip that is not there, or one more
-  kReceipt,   // the last one twice; found where all is checked
+  kMoney,     // one more cent in an account of the array
+  kSlip,      // a missing slip, or one more
+  kReceipt,   // the last one twice; found when all is checked
 };
 
-// By its name: none, old-files, teller, money, slip, receipt.
+// Returns the damage of a name: none, old-files, teller, money, slip, receipt.
 std::optional<Damage> damage_of(std::string_view name);
 
-// Does it to the closed database in `dir`. kOldFiles: puts back what keep_files() kept. In a
-// process of its own. REQUIRES: no other thread.
+// Damages the closed database in `dir`, in a process of its own. kOldFiles restores the files of
+// keep_files(). REQUIRES: no other thread.
 Status do_damage(Damage damage, const std::string& dir);
-// Keeps the files of `dir` as they are.
+// Copies the files of `dir`.
 Status keep_files(const std::string& dir);
 
 }  // namespace foedus::kills

@@ -31,11 +31,11 @@ using Clock = std::chrono::steady_clock;
 constexpr int kEndedOutOfSpace = 4;
 constexpr std::uint64_t kRoomLeftBytesMax = 6u << 20;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-constexpr std::uint64_t kFullMsMin = 200;  // room comes back within as much, or with the life's end
+constexpr std::uint64_t kFullMsMin = 200;  // until space comes back, at most
 constexpr std::uint64_t kPassesMax = 2'000;
 constexpr std::uint64_t kLifeMaxMs = 300'000;  // a process that takes longer hangs
 
-// A file that takes the room of the file system.
+// A file that fills the file system.
 class Filler {
  public:
   explicit Filler(std::string path) : path_(std::move(path)) { remove(); }
@@ -60,14 +60,14 @@ class Filler {
   const std::string path_;
 };
 
-// How one process is to end. Times are of its work, or of its life if it is to be killed while it
-// recovers; those of a file system that is full before it opens are of its life, too.
+// The planned end of one process. Times are of its work, or of its life if it is to be killed
+// during recovery, or if the file system is full before it opens.
 struct Fate {
   bool is_killed = true;
   bool counts_recovery = false;
   std::uint64_t life_ms = 0;
-  std::uint64_t fills_ms = kNever;  // then the file system is filled; 0: before it opens
-  std::uint64_t room_ms = kNever;   // then there is room again, and it has to go on before it ends
+  std::uint64_t fills_ms = kNever;  // time of filling the file system; 0: before the open
+  std::uint64_t room_ms = kNever;   // time of new space; the process has to go on before it ends
   std::uint64_t room_left_bytes = 0;
 
   bool fills() const { return fills_ms != kNever; }
@@ -93,7 +93,7 @@ class Keeper {
       if (lives_ == options_.damage_behind) FOEDUS_CHECK(do_damage(options_.damage, db_dir()));
     }
     ledger_.places.target = Places::kNone;
-    FOEDUS_CHECK(live({.is_killed = false, .life_ms = 1}));  // all of it once more
+    FOEDUS_CHECK(live({.is_killed = false, .life_ms = 1}));  // checks all again
     for (std::uint32_t t = 0; t < options_.tellers; ++t) report_.transfers += model_.transfers[t];
     report_.orders_acknowledged = ledger_.acks_verified;
     report_.snapshots = ledger_.snapshot;
@@ -103,14 +103,14 @@ class Keeper {
   }
 
  private:
-  // The first one ends well, so that a load of TPC-C is whole.
+  // The first process closes the database, so that a load of TPC-C is whole.
   Fate fate_of_next() {
     ledger_.places.target = Places::kNone;
-    // And the one whose work is damaged has done some.
+    // A process whose files are damaged has done some work.
     const bool is_damaged = lives_ + 1 == options_.damage_behind;
     if (lives_ == 0 || is_damaged) return {.is_killed = false, .life_ms = 200};
     Fate fate;
-    // A fourth of them while they recover, or soon afterwards.
+    // A fourth of the processes die during recovery, or soon afterwards.
     fate.counts_recovery = random_.below(4) == 0;
     const std::uint64_t parts = fate.counts_recovery ? 10 : 1;
     fate.life_ms = 1 + random_.below(options_.life_ms_max / parts + 1);
@@ -120,18 +120,20 @@ class Keeper {
     return fate;
   }
 
-  // Half before it opens, half in the midst of its work; half of both get room again.
+  // Fills the file system, half of the times before the open, half during the work; half of both
+  // get space again.
   void fill_in(Fate* fate) {
     fate->fills_ms = random_.below(2) == 0 ? 0 : random_.below(fate->life_ms);
     const std::uint64_t end_ms = std::max(fate->life_ms, fate->fills_ms + kFullMsMin);
     if (random_.below(2) == 0) {
       fate->room_ms = fate->fills_ms + random_.below(end_ms - fate->fills_ms);
     }
-    // From little to nothing, each power of two as often.
+    // The remaining space is small, with equal chances for each power of two.
     fate->room_left_bytes = random_.below(kRoomLeftBytesMax >> random_.below(12));
   }
 
-  // At a place that was come by, often seldom and seldom often. Or at the time, if it is not.
+  // Chooses a place of earlier processes, where the process dies at a random pass, or else at its
+  // time.
   void aim() {
     Places& places = ledger_.places;
     const std::uint32_t count = places.count.load(std::memory_order_relaxed);
@@ -163,7 +165,7 @@ class Keeper {
   std::string db_dir() const { return options_.dir + "/db"; }
 
   int be_victim(const Fate& fate) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive a keeper that was stopped
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process does not outlive a stopped keeper
     VictimPlan plan;
     plan.dir = db_dir();
     plan.ack_file = options_.ack_file.empty() ? options_.dir + "/acks" : options_.ack_file;
@@ -191,7 +193,7 @@ class Keeper {
     filler_.leave(fate.room_left_bytes);
   }
 
-  // Until the process has ended, by our hand or its own.
+  // Waits until the process has ended, by a kill or by itself.
   Status watch(pid_t child, const Fate& fate, int* ended) {
     const auto begin = Clock::now();
     std::optional<Clock::time_point> begin_of_work;
@@ -204,8 +206,8 @@ class Keeper {
     };
     Status status;
     bool was_killed = false;
-    bool has_room = false;           // again
-    std::uint64_t acknowledged = 0;  // then
+    bool has_room = false;           // there is space again
+    std::uint64_t acknowledged = 0;  // at that time
     while (waitpid(child, ended, WNOHANG) == 0) {
       // order: acquire, pairs with the victim's release.
       const Stage stage = ledger_.stage.load(std::memory_order_acquire);
@@ -247,7 +249,7 @@ class Keeper {
     }
     return sum;
   }
-  // One that is to die at a place has more time to come by.
+  // A process that is to die at a place has more time to reach it.
   std::uint64_t life_ms_of(const Fate& fate) const {
     return ledger_.places.target == Places::kNone ? fate.life_ms : 3 * options_.life_ms_max;
   }
@@ -288,8 +290,8 @@ class Keeper {
   }
   std::string behind() const { return last_; }
 
-  // What was acknowledged is there, what was not begun is not, and the rows are those of that many
-  // transfers.
+  // Checks that acknowledged transfers are there, that unbegun ones are not, and that the rows are
+  // those of that many transfers.
   Status compare() {
     for (std::uint32_t t = 0; t < options_.tellers; ++t) {
       Ledger::Teller& teller = ledger_.tellers[t];
@@ -306,7 +308,7 @@ class Keeper {
       if (found > begun) return wrong(behind() + "never made: " + counts);
       report_.acknowledged = std::max(report_.acknowledged, acknowledged);
       while (model_.transfers[t] < found) apply_next(options_.seed, t, &model_);
-      // What was found will stay: it is acknowledged from now on.
+      // The found transfers are durable, so they count as acknowledged from now on.
       teller.acknowledged.store(found, std::memory_order_relaxed);
     }
     const std::string differs = difference(ledger_.found, model_);
@@ -331,10 +333,10 @@ class Keeper {
   BankRows model_;
   KillReport report_;
   std::set<std::string> places_;
-  std::string last_;  // what happened to the process before
+  std::string last_;  // the end of the process before
   std::uint32_t lives_ = 0;
-  bool was_filled_ = false;  // the file system, in the life at hand
-  bool is_full_ = false;     // and is at its end
+  bool was_filled_ = false;  // the file system, in the current life
+  bool is_full_ = false;     // the file system, at the end of the life
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// kill_run: kills processes of one database again and again, and checks what each leaves behind.
-// One JSON line of results; what is wrong to stderr. Exit status 0: nothing was.
+// kill_run: kills processes of one database again and again, and checks the database after each. It
+// prints one JSON line of results, and faults to stderr. Exit status 0: no fault.
 
 #include <gflags/gflags.h>
 

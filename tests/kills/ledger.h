@@ -1,7 +1,7 @@
 #pragma once
-// Ledger: what the world outside a process was told, in memory that outlives it. A teller notes a
-// transfer as begun before its transaction, and as acknowledged once it is durable. What the next
-// process finds lies between the two.
+// Ledger: the transfers that a process has acknowledged, in memory that outlives it. A teller notes
+// a transfer as begun before its transaction, and as acknowledged once it is durable. The count
+// that the next process finds lies between the two.
 
 #include <array>
 #include <atomic>
@@ -12,25 +12,25 @@
 
 namespace foedus::kills {
 
-// How far a process has come.
+// The progress of a process.
 enum class Stage : std::uint32_t {
   kOpening,
-  kAudited,  // `found` is complete: the keeper looks at it
+  kAudited,  // `found` is complete: the keeper checks it
   kAtWork,   // set by the keeper
 };
 
-// Zeroes are an empty one.
+// An empty ledger is all zeroes.
 struct Ledger {
   struct alignas(64) Teller {
-    std::atomic<std::uint64_t> begun;         // transfers, the one at work included
+    std::atomic<std::uint64_t> begun;         // transfers, the current one included
     std::atomic<std::uint64_t> acknowledged;  // of them
   };
   std::array<Teller, kTellersMax> tellers;
   alignas(64) std::atomic<Stage> stage;
   BankRows found;
   std::uint64_t acks_verified;  // of TPC-C, in the order of the ack file
-  std::uint32_t snapshot;       // that the process began with
-  std::atomic<std::uint64_t> out_of_space;  // transactions that were refused for want of room
+  std::uint32_t snapshot;       // at the begin of the process
+  std::atomic<std::uint64_t> out_of_space;  // transactions refused for lack of space
   Places places;
 };
 

@@ -12,8 +12,8 @@ namespace foedus::kills {
 
 namespace {
 
-// Which place a name in the program's text is: equal names may lie at several addresses. A slot is
-// written once, so that who finds its address there needs no lock.
+// The place of a name in the program's text: equal names may lie at several addresses. A slot is
+// written once, so a reader that finds its address there needs no lock.
 struct Known {
   std::atomic<const char*> address;
   std::atomic<std::uint32_t> place;
@@ -46,7 +46,7 @@ std::uint32_t place_of(const char* name) {
     if (address != nullptr) continue;
     const std::lock_guard lock(known_mutex);
     if (slot.address.load(std::memory_order_relaxed) != nullptr) {
-      --i;  // somebody was first: look at this slot again
+      --i;  // another thread was first: check this slot again
       continue;
     }
     const std::uint32_t place = note(name);

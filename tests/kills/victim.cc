@@ -91,7 +91,7 @@ class Victim {
       FOEDUS_CHECK(db().transact(
           [this](Txn& txn) { return bank_->check_receipts(txn, ledger_.found); }));
     }
-    // order: release, pairs with the keeper's acquire: what was found is complete.
+    // order: release, pairs with the keeper's acquire: `found` is complete.
     ledger_.stage.store(Stage::kAudited, std::memory_order_release);
     while (ledger_.stage.load(std::memory_order_acquire) != Stage::kAtWork) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -113,7 +113,7 @@ class Victim {
     return experiments::tpcc::check_consistency(backend_, population_->tables, 1);
   }
 
-  // Those that no process has verified yet, or all.
+  // Verifies the acknowledgements that no process has verified yet, or all.
   Status verify_acks() {
     if (!std::filesystem::exists(plan_.ack_file)) return {};
     FOEDUS_TRY(const auto acks, experiments::tpcc::read_acks(plan_.ack_file));
@@ -134,7 +134,7 @@ class Victim {
     return {};
   }
 
-  // A storage of each life, and the last one's goes.
+  // Creates a storage of this life, and drops that of the last one.
   Status turn_storage() {
     const auto name = [](std::uint32_t number) { return "life-" + std::to_string(number); };
     FOEDUS_TRY(const Masstree mine, db().open_masstree(name(plan_.number)));
@@ -154,7 +154,7 @@ class Victim {
       threads.emplace_back([this, t, &ends] { ends[t] = serve(t); });
     }
     Status status = plan_.tpcc_sessions != 0 ? run_tpcc() : pause();
-    // order: relaxed, a wish to stop, some time.
+    // order: relaxed, a request to stop at some time.
     stops_.store(true, std::memory_order_relaxed);
     for (std::thread& thread : threads) thread.join();
     for (const Status& end : ends) {
@@ -168,7 +168,7 @@ class Victim {
     return {};
   }
 
-  // Again and again where room is short: a run ends at such an error.
+  // Runs TPC-C, again and again if space is short: a run ends at such an error.
   Status run_tpcc() {
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(plan_.seconds);
@@ -211,7 +211,7 @@ class Victim {
     }
   }
 
-  // Transfers of one teller, one after the other.
+  // Makes the transfers of one teller, one after another.
   Status serve(std::uint32_t t) {
     Ledger::Teller& teller = ledger_.tellers[t];
     FOEDUS_TRY(Session session, db().new_session());
@@ -219,7 +219,8 @@ class Victim {
     std::uint64_t number = ledger_.found.transfers[t];
     while (!stops_.load(std::memory_order_relaxed)) {  // order: see work()
       acknowledge(&teller, &waiting);
-      // order: relaxed, as above; it is there before the transaction begins, in this process.
+      // order: relaxed, read after this process is dead; the store comes before the transaction, in
+      // this process.
       teller.begun.store(number + 1, std::memory_order_relaxed);
       Result<Ticket> ticket = transfer(session, t, number);
       if (!ticket.is_ok()) {
@@ -247,22 +248,22 @@ class Victim {
     FOEDUS_TRY(Txn txn, session.begin());
     const Status status = bank_->transfer(txn, plan_.seed, t, number);
     if (status.is_ok()) return txn.commit();
-    // What was read may not have fitted together: then it says nothing.
+    // The reads may be inconsistent, and then the sum tells nothing.
     const Status verified = txn.verify();
     txn.rollback();
     return verified.is_ok() ? status : verified;
   }
 
-  // Money is neither made nor lost, whenever one looks, and in whichever snapshot.
+  // Checks that the sum of money is constant, now or in a snapshot.
   Status look(Session& session) const {
     for (const Isolation isolation : {Isolation::kSerializable, Isolation::kSnapshot}) {
       const bool of_snapshot = isolation == Isolation::kSnapshot;
       Result<Txn> begun = session.begin({.isolation = isolation, .newest_existing = of_snapshot});
-      if (of_snapshot && begun.code() == ErrorCode::kNotFound) continue;  // there is none yet
+      if (of_snapshot && begun.code() == ErrorCode::kNotFound) continue;  // no snapshot yet
       FOEDUS_TRY(Txn txn, std::move(begun));
       BankRows rows;
       const Status status = bank_->read_cents(txn, &rows);
-      const bool is_empty = of_snapshot &&  // it is older than the bank
+      const bool is_empty = of_snapshot &&  // the snapshot is older than the bank
                             status.code() == ErrorCode::kNotFound;
       const Status ended = status.is_ok() ? txn.commit().status() : txn.verify();
       txn.rollback();

@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Functions that a program gives to the engine, and that do what they must not.
+// Functions of a program that the engine calls, and that break their rules.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ void wait_for(const std::atomic<bool>& told) {
   while (!told) base::system_sleep_us(100);
 }
 
-// A database that keeps what it says to an operator, and a commit that is not durable yet.
+// A database whose messages to the operator are kept, and a commit that is not durable yet.
 class CallbackMisuse : public ::testing::Test {
  protected:
   CallbackMisuse() : db_(options()), tree_(must(db_->open_masstree("tree"))) {}
@@ -61,8 +61,8 @@ TEST_F(CallbackMisuse, an_empty_callback_is_not_called) {
   wait_for(told);
 }
 
-// Goal: a callback that throws ends neither the program nor the calls of others, before it is
-// durable and after; the operator reads what was thrown.
+// Goal: a callback that throws ends neither the program nor the calls of others, before the commit
+// is durable and after; the operator reads the exception.
 TEST_F(CallbackMisuse, a_callback_that_throws_is_told_to_the_operator) {
   std::atomic<bool> told{false};
   const Ticket ticket = commit();
@@ -103,7 +103,7 @@ TEST_F(CallbackMisuse, a_progress_sink_may_throw_and_may_not_close) {
   EXPECT_NE(said().find("from the progress sink"), std::string::npos) << said();
 }
 
-// Goal: a ticket of no transaction is as one of a transaction that is durable.
+// Goal: a ticket of no transaction behaves like that of a durable one.
 TEST(TicketMisuse, callbacks_of_a_ticket_of_nothing_may_be_empty_and_may_throw) {
   const Ticket ticket;
   ticket.on_durable({});

@@ -25,8 +25,8 @@ void expect_busy(const Status& status, const std::string& part) {
   EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
 }
 
-// Goal: close() with open work says how much, whose, and for how long; all of it goes on, new
-// transactions begin, and close() works once the work has ended.
+// Goal: close() with open transactions names their number, threads and ages; all of them go on, new
+// ones begin, and close() works once they have ended.
 TEST(CloseMisuse, close_with_open_transactions_is_busy_and_names_them) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -70,9 +70,9 @@ TEST(CloseMisuse, close_within_transact_is_busy_and_the_transaction_commits) {
   expect_busy(db->snapshot([&](Txn&) { return db->close(); }), "1 transaction is open");
 }
 
-// Goal: transactions that begin while close() looks for open ones go on if it is refused, and are
-// kClosed if it is not; none of them is cut off. Method: threads run transactions all the time;
-// one calls close() until it succeeds while all others have paused, which they do of themselves.
+// Goal: transactions that begin while close() checks for open ones go on if it is refused, and get
+// kClosed if it is not; none is cut off. Method: threads run transactions all the time, with
+// pauses; one calls close() until it succeeds because all others have paused.
 TEST(CloseMisuse, close_beside_transactions_of_other_threads_is_busy_or_closes) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -111,7 +111,8 @@ void destroy_with_an_open_transaction() {
   delete database;
 }
 
-// Goal: what only the destructor meets ends with a sentence that says what the program did.
+// Goal: a destructor that meets an open transaction ends the program with a sentence that names the
+// mistake.
 TEST(CloseMisuse, a_destructor_with_an_open_transaction_ends_the_program_with_a_sentence) {
   EXPECT_DEATH(destroy_with_an_open_transaction(),
                "^foedus: a Database is destroyed while it is in use; .*1 transaction is open: "

@@ -1,6 +1,5 @@
 // ctest-labels: concurrency, crash
-// Mistake: a transaction is begun and forgotten. It keeps locks, a snapshot and pages that were
-// given up.
+// Mistake: a transaction is begun and forgotten. It keeps locks, a snapshot and retired pages.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -25,11 +24,11 @@ Options with_timeout() {
   return options;
 }
 
-// Returns once nothing is open in `database`.
+// Returns once no transaction is open in `database`.
 void wait_until_idle(const Database& database) {
   while (database.stats().open_transactions != 0) std::this_thread::yield();
 }
-// Returns once the transaction was rolled back by the watch: one that was is no longer open.
+// Returns once the watch has rolled the transaction back, which is then no longer open.
 void wait_until_revoked(Txn* txn, const Array& array) {
   while (txn->get_as<std::uint64_t>(array, 9).code() != ErrorCode::kTimeout) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -59,7 +58,7 @@ TEST(ForgottenTxnMisuse, a_lock_is_given_up_at_the_timeout) {
   must(next.commit());
 }
 
-// Method: the function that transact() runs takes longer than it may.
+// Method: the function that transact() runs takes longer than the timeout.
 TEST(ForgottenTxnMisuse, transact_reports_the_timeout_and_commits_nothing) {
   TestDatabase db(with_timeout());
   const Array array = must(db->open_array("array", 10, 8));
@@ -103,8 +102,8 @@ TEST(ForgottenTxnMisuse, short_transactions_do_not_meet_the_timeout) {
   wait_until_idle(*db);
 }
 
-// Goal: the user learns which transaction it is. Method: no timeout; one is left open, and others
-// write until there is no memory left.
+// Goal: the error names the forgotten transaction. Method: no timeout; one transaction is left
+// open, and others write until there is no memory left.
 TEST(ForgottenTxnMisuse, are_named_where_memory_runs_out) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;

@@ -1,6 +1,5 @@
 // ctest-labels: memory
-// Handles that are used where they do not belong: in a transaction of another database, or after
-// their own was closed.
+// Handles in a transaction of another database, or after their own was closed.
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,7 +26,7 @@ struct Handles {
         log(must(db->open_sequential("log"))) {}
 };
 
-// What every operation reports, by its name.
+// Returns the status of every operation, by its name.
 std::vector<std::pair<std::string, Status>> try_all(Txn& txn, const Handles& handles) {
   std::vector<std::pair<std::string, Status>> all;
   const auto add = [&](std::string name, Status status) {
@@ -80,7 +79,7 @@ void fill(TestDatabase& db, const Handles& handles, const char* row) {
   }));
 }
 
-// All that `db` holds, in words.
+// Returns the contents of `db` as text.
 std::string contents(TestDatabase& db) {
   const Handles handles(db);
   return must(db->transact([&](Txn& txn) -> Result<std::string> {
@@ -96,9 +95,9 @@ std::string contents(TestDatabase& db) {
   }));
 }
 
-// Goal: a handle of another database is refused by every operation, in every isolation; the text
-// names both directories; the transaction goes on, and neither database has changed, also after
-// both were opened again. Method: two databases whose storages have the same ids.
+// Goal: every operation refuses a handle of another database, in every isolation; the text names
+// both directories. The transaction goes on, and neither database has changed, also after both were
+// opened again. Method: two databases whose storages have the same ids.
 TEST(HandleMisuse, a_handle_of_another_database_does_nothing_and_is_named) {
   TestDatabase own;
   TestDatabase other;
@@ -131,8 +130,8 @@ TEST(HandleMisuse, a_handle_of_another_database_does_nothing_and_is_named) {
   EXPECT_EQ(contents(other), other_before);
 }
 
-// Goal: a handle that was kept while its database was closed and opened again says so, and neither
-// it nor its copy follows memory that is gone (AddressSanitizer looks).
+// Goal: a handle from before its database was closed and opened again is refused so, and neither it
+// nor its copy uses freed memory (AddressSanitizer checks).
 TEST(HandleMisuse, a_handle_from_before_a_close_is_refused_as_closed) {
   TestDatabase db;
   const Handles stale(db);

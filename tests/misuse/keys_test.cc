@@ -44,7 +44,7 @@ class KeyMistakes : public ::testing::Test {
   Masstree tree_ = must(db_->open_masstree("tree"));
 };
 
-// The type of a literal or variable is not what a program thinks of when it looks for a number.
+// A program that searches a number does not think of the type of a literal or variable.
 TEST_F(KeyMistakes, a_number_is_found_in_whatever_type_it_is_looked_for) {
   enum class Number : std::uint8_t { kOne = 1 };
   put(key(1));
@@ -74,7 +74,7 @@ TEST_F(KeyMistakes, the_key_of_a_beginning_is_not_the_beginning_of_keys) {
   EXPECT_TRUE(names_from(key("Par"), key("Par")).empty());
 }
 
-// The byte after 0xff is not there, and a zero byte at the end is no end.
+// There is no byte above 0xff, and a zero byte at the end of a prefix does not end a string.
 TEST_F(KeyMistakes, a_prefix_may_end_with_any_byte) {
   const std::string high = "a\xff";
   const std::string zero("a\0", 2);
@@ -109,7 +109,7 @@ TEST_F(KeyMistakes, parts_that_would_be_another_key_do_not_compile) {
   EXPECT_FALSE((IsDecoded<std::string_view>)) << "an escaped byte has no place to be seen";
 }
 
-// The text says which part was not what it was taken for.
+// The text names the part that has another type.
 TEST_F(KeyMistakes, a_key_of_other_columns_is_refused_with_part_and_byte) {
   const auto text = [](const auto& decoded) {
     EXPECT_EQ(decoded.code(), ErrorCode::kInvalidArgument);
@@ -133,7 +133,7 @@ TEST_F(KeyMistakes, some_keys_of_other_columns_cannot_be_told) {
   EXPECT_TRUE((decode<std::string>(key(70'000, "Paris")).is_ok()));
 }
 
-// What remains: a key of another kind of part is a key.
+// A remaining mistake: a key of another kind of part is another key.
 TEST_F(KeyMistakes, a_number_of_another_kind_is_another_key) {
   put(key(1));
   EXPECT_FALSE(has(key(1.0)));

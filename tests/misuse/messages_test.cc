@@ -1,7 +1,7 @@
-// What a user reads after a mistake: each error says what happened, to what, with which values, and
-// what to do about that very cause. Goal: no hint is of the code of an error instead of its cause.
-// Method: each mistake is made through the public interface, and its whole line compared. What
-// needs another user or tighter limits happens in a child.
+// Messages after a user's mistake: each error says what happened, to which object, with which
+// values, and what to do about its cause. Goal: no hint is of the code of an error instead of its
+// cause. Method: each mistake is made through the public interface, and its whole line is compared.
+// Cases that need another user or tighter limits run in a child.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ std::string line_of_open(const std::string& directory,
   return line_of(Database::open(options));
 }
 
-// The line of open() in a child that has called `before`.
+// Returns the line of open() in a child that has called `before`.
 std::string line_in_child(const std::string& directory, const std::function<void()>& before,
                           const std::function<void(Options*)>& change = {}) {
   return hostile::run_isolated([&] {
@@ -79,7 +79,7 @@ TEST(MessagesTest, a_file_in_place_of_the_directory_or_its_parent_is_named) {
   EXPECT_EQ(line_of_open(file + "/db"), "io_error: cannot make directory " + file + "/db" + cure);
 }
 
-// A directory of root, and a database of root, opened by another user.
+// Another user opens a directory of root, and a database of root.
 TEST(MessagesTest, a_user_without_permission_is_told_of_which_directory) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
   const TestDirectory directory;
@@ -111,11 +111,12 @@ TEST(MessagesTest, a_directory_in_use_says_by_which_process) {
 
 TEST(MessagesTest, a_limit_of_open_files_is_named) {
   const TestDirectory directory;
-  // From a limit that has no room for the directory to one that has room for all but a segment.
+  // The limits go from one that does not suffice for the directory to one that suffices for all but
+  // a segment.
   std::size_t refused = 0;
   for (rlim_t files = 4; files <= 9; ++files) {
     const std::string line = line_in_child(directory.path() + "/db" + std::to_string(files), [&] {
-      limit(RLIMIT_NOFILE, files + 1);  // and the pipe
+      limit(RLIMIT_NOFILE, files + 1);  // including the pipe
     });
     if (line == "ok") continue;
     ++refused;
@@ -264,7 +265,7 @@ TEST(MessagesTest, too_many_sessions_are_told_what_to_use_or_raise) {
             "sessions_max");
 }
 
-// Writes until the memory for volatile pages is spent; nothing can be gleaned without a log.
+// The test writes until the memory for volatile pages is spent; without a log there is no glean.
 TEST(MessagesTest, a_full_memory_names_its_option_once) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;

@@ -1,5 +1,5 @@
-// Options that no one can have meant: enumerators that a cast made of a number, and paths with a
-// zero byte, which the system would cut. Each is refused by name and number, and nothing is made.
+// Senseless options: enumerators that a cast made of a number, and paths with a zero byte, which
+// the system would cut. Each is refused by name and number, and no file is made.
 #include <filesystem>
 #include <functional>
 
@@ -38,7 +38,7 @@ TEST(MisuseOptionsTest, an_enumerator_out_of_its_range_is_refused_at_open) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// By transact() and by an explicit session, and whatever else the options say.
+// transact() and an explicit session refuse it, whatever the other options are.
 TEST(MisuseOptionsTest, an_enumerator_out_of_its_range_is_refused_by_begin) {
   TestDatabase db;
   Session session = must(db->new_session());

@@ -27,8 +27,8 @@ Options options_of(std::uint64_t memory_bytes) {
 }
 
 // Goal: a server with a large pool of threads, most of them idle at any time, runs in little
-// memory: each of its threads has transacted and goes on to live. Method: threads write in turn,
-// ten rounds of all of them, and none ends before the last one has written.
+// memory, although each thread has transacted and stays. Method: threads write in turn, ten rounds
+// of all of them, and none ends before the last one has written.
 void expect_in_turn(std::uint64_t memory_bytes, unsigned threads) {
   TestDatabase db(options_of(memory_bytes));
   const Masstree tree = must(db->open_masstree("tree"));
@@ -66,7 +66,7 @@ TEST(ThreadMisuse, five_hundred_threads_in_turn_work_in_256_MiB) {
 }
 TEST(ThreadMisuse, a_hundred_threads_in_turn_work_in_64_MiB) { expect_in_turn(64u << 20, 100); }
 
-// Goal: the same all at once: those that find no session wait for one, and none fails.
+// Goal: all threads can transact at once: those without a session wait for one, and none fails.
 TEST(ThreadMisuse, two_hundred_threads_at_once_work_in_64_MiB) {
   TestDatabase db(options_of(64u << 20));
   const Hash hash = must(db->open_hash("hash"));
@@ -86,8 +86,8 @@ TEST(ThreadMisuse, two_hundred_threads_at_once_work_in_64_MiB) {
   for (std::thread& thread : pool) thread.join();
 }
 
-// Goal: a transact() for which there is no session waits as long as it was told, and then says who
-// has them. Method: one session, which a transaction of this thread holds.
+// Goal: a transact() without a free session waits for its timeout, and then names the holders of
+// sessions. Method: one session, which a transaction of this thread holds.
 TEST(ThreadMisuse, a_transact_without_a_session_names_who_has_them) {
   Options options = testing::small_options("");
   options.sessions_max = 1;
@@ -108,8 +108,8 @@ TEST(ThreadMisuse, a_transact_without_a_session_names_who_has_them) {
 }
 
 #if defined(FOEDUS_CHECKED)
-// Two threads call operations of one Txn until that is noticed: before the second one of two at the
-// same time has touched anything.
+// Lets two threads call operations of one Txn until that is noticed, before the second of two calls
+// at the same time touches data.
 void use_by_two_threads() {
   TestDatabase db;
   const Array array = must(db->open_array("array", 10, 8));
@@ -122,7 +122,8 @@ void use_by_two_threads() {
   read_for_ever();
 }
 
-// Goal: what no lock protects is a mistake that is named, in builds that look for it.
+// Goal: use of a Txn by two threads, which no lock prevents, is reported in builds that check for
+// it.
 TEST(ThreadMisuse, a_txn_of_two_threads_ends_a_checked_program_with_a_sentence) {
   EXPECT_DEATH(use_by_two_threads(),
                "^foedus: a transaction is used by two threads at the same time: thread [0-9]+ "

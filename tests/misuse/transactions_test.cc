@@ -17,8 +17,8 @@ bool has(TestDatabase& db, const Masstree& tree, std::string_view key) {
   return must(db->transact([&](Txn& txn) { return txn.contains(tree, key); }));
 }
 
-// Goal: a Txn that outlives its Session was rolled back with it. It does not reach into the
-// transaction of whoever uses the session next. Method: one session in all, so that it is the same.
+// Goal: a Txn that outlives its Session was rolled back with it, and does not act on the next
+// transaction of the internal session. Method: there is only one session.
 TEST(TxnMisuse, a_txn_that_outlives_its_session_does_not_act_on_the_next_owner) {
   Options options = testing::small_options("");
   options.sessions_max = 1;
@@ -50,8 +50,8 @@ TEST(TxnMisuse, a_txn_that_outlives_its_session_does_not_act_on_the_next_owner) 
   EXPECT_FALSE(must(check.contains(tree, "late")));
 }
 
-// Goal: objects that outlive the database itself are refused, and go without looking at it
-// (AddressSanitizer looks).
+// Goal: objects that outlive the database are refused, and their destructors do not touch it
+// (AddressSanitizer checks).
 TEST(TxnMisuse, objects_that_outlive_their_database_are_closed) {
   auto db = std::make_unique<TestDatabase>();
   const Masstree tree = must((*db)->open_masstree("tree"));
@@ -117,8 +117,8 @@ TEST(TxnMisuse, a_rollback_within_transact_is_never_a_commit) {
   EXPECT_FALSE(has(db, tree, "k"));
 }
 
-// Goal: what led to the rollback has to hold, as what leads to any other error: else it is a
-// conflict, and the function runs again. Method: another transaction changes what was read.
+// Goal: the reads before a rollback have to hold, as before any other error; otherwise it is a
+// conflict, and the function runs again. Method: another transaction changes a row that was read.
 TEST(TxnMisuse, a_rollback_that_rests_on_stale_reads_is_run_again) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -137,7 +137,7 @@ TEST(TxnMisuse, a_rollback_that_rests_on_stale_reads_is_run_again) {
   EXPECT_EQ(calls, 2);
 }
 
-// Goal: the Txn of transact() that is moved away is no way around its end.
+// Goal: a Txn that is moved out of transact() is still ended by it.
 TEST(TxnMisuse, a_txn_that_is_moved_out_of_transact_is_rolled_back) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -171,8 +171,8 @@ TEST(TxnMisuse, commit_within_transact_is_refused_and_the_transaction_goes_on) {
   EXPECT_TRUE(has(db, tree, "k"));
 }
 
-// Mistake: a storage is dropped by a transaction that has read it: each try would fail, and drop it
-// in vain.
+// Mistake: a transaction drops a storage that it has read: each try would fail, and repeat the
+// drop.
 TEST(TxnMisuse, a_drop_within_transact_is_refused_at_once) {
   TestDatabase db;
   const Array array = must(db->open_array("array", 10, 8));

@@ -1,7 +1,7 @@
-// Files of an open database that another program removes. kNotFound is what a transaction gets for
-// a key or a storage that is not there: no call may return it for a file. Method: of a database
-// with log segments and snapshots one file after the other vanishes, and at last all with their
-// directory; then each call that may come to the files is made, until the log cannot go on.
+// Files of an open database that another program removes. kNotFound is the status for a missing key
+// or storage: no call may return it for a file. Method: a database with log segments and snapshots
+// loses one file after another, and at last all with their directory; then each call that may use
+// the files is made, until the log cannot go on.
 #include <errno.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ Options options_of_small_segments() {
   return options;
 }
 
-// Some segments of log and two snapshots, the newest of which does not cover all.
+// Makes some segments of log and two snapshots, the newest of which does not cover all commits.
 void fill(TestDatabase& db, const Masstree& tree) {
   for (std::uint32_t round = 0; round < 3; ++round) {
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -37,7 +37,7 @@ void fill(TestDatabase& db, const Masstree& tree) {
   must(db->wait_durable());
 }
 
-// What calls return once `vanish` was called with the directory.
+// Returns the results of calls after `vanish` was called with the directory.
 template <typename Vanish>
 void expect_no_key_is_missing(const std::string& what, Vanish&& vanish) {
   TestDatabase db(options_of_small_segments());
@@ -84,8 +84,8 @@ TEST(VanishedFilesTest, no_call_takes_a_file_that_vanished_for_a_key_that_is_not
                            [](const std::string& dir) { std::filesystem::remove_all(dir); });
 }
 
-// The log's savepoint is written when a segment is full: commits that wait for the device say that
-// it failed, and which file is missing.
+// The log's savepoint is written when a segment is full: commits that wait for the device get the
+// failure and the name of the missing file.
 TEST(VanishedFilesTest, a_synchronous_commit_names_the_file_of_the_log_that_vanished) {
   TestDatabase db(options_of_small_segments());
   const Masstree tree = must(db->open_masstree("tree"));
@@ -107,8 +107,8 @@ TEST(VanishedFilesTest, a_synchronous_commit_names_the_file_of_the_log_that_vani
   }
 }
 
-// Without a segment no glean succeeds, and none gives memory back: the transaction that finds no
-// page says why.
+// Without a segment no glean succeeds, so no memory is freed: a transaction without pages gets that
+// reason.
 TEST(VanishedFilesTest, a_memory_that_no_glean_gives_back_names_the_file_that_it_needs) {
   Options options = options_of_small_segments();
   options.memory_bytes = 64u << 20;
@@ -130,7 +130,7 @@ TEST(VanishedFilesTest, a_memory_that_no_glean_gives_back_names_the_file_that_it
       << status.message();
 }
 
-// What open() needs and does not find is damage.
+// A file that open() needs and does not find is damage.
 TEST(VanishedFilesTest, a_directory_without_a_segment_of_its_log_is_damaged) {
   TestDatabase db(options_of_small_segments());
   const Masstree tree = must(db->open_masstree("tree"));

@@ -17,7 +17,7 @@ Processors first(std::uint32_t count) {
   return processors;
 }
 
-// "0 1-3 4" for processors with SOCs 0, 1 to 3, 4.
+// Returns "0 1-3 4" for processors with SOCs 0, 1 to 3, 4.
 std::string shown(const ProcessorMap& map, std::uint32_t processors) {
   std::string text;
   for (std::uint32_t processor = 0; processor < processors; ++processor) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t kHuge = SocMemory::kHugePageBytes;
 constexpr std::uint64_t kSmall = SocMemory::kSmallPageBytes;
 
 #if defined(__SANITIZE_THREAD__)
-// ThreadSanitizer leaves a program some pieces of the address space, of random length.
+// ThreadSanitizer leaves some pieces of the address space to a program, of random length.
 constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 36;
 #else
 constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 40;
@@ -30,7 +30,7 @@ SocMemory reserved(std::uint64_t bytes, Facility huge_pages = Facility::kTry) {
   return std::move(memory).value();
 }
 
-// Lets the kernel look: a write from an address that may not be read fails.
+// Asks the kernel: a write from an unreadable address fails.
 bool is_readable(const char* address) {
   int ends[2];
   if (pipe(ends) != 0) return false;
@@ -93,7 +93,7 @@ TEST(SocMemory, MoreAddressesThanThereAreIsOutOfMemory) {
 
 TEST(SocMemory, HugePagesAreReportedOnlyIfAskedForAndRequiredOnesFailByName) {
   EXPECT_FALSE(reserved(kHuge, Facility::kOff).has_huge_pages());
-  // Free huge pages come and go with what else the machine does: compare where they stayed.
+  // Other processes change the number of free huge pages, so a try counts only if that stayed.
   for (int i = 0; i < 100; ++i) {
     const bool there_were = reserved(kHuge, Facility::kTry).has_huge_pages();
     const Result<SocMemory> required = SocMemory::reserve(kHuge, Facility::kRequire);
@@ -151,7 +151,7 @@ TEST(SocMemory, MovingHandsTheRangeOver) {
   *begin = 1;
 }
 
-// N6. The child of a fork has no mapping at the address.
+// N6: the child of a fork has no mapping at the address.
 TEST(SocMemory, AForkedChildDoesNotInheritTheMemory) {
 #if defined(FOEDUS_TSAN)
   GTEST_SKIP() << "the sanitizer maps memory of its own into the gap in the child";

@@ -64,8 +64,8 @@ TEST(Topology, BindingToEmulatedSocsIsPossibleForNobodyAndAnErrorOnlyIfRequired)
   EXPECT_TRUE(topology->background_processors(kMaxSocs - 1, Facility::kTry).empty());
 }
 
-// On machines and in containers where policies work, each SOC is another node, and has processors
-// that none of the others has.
+// On machines and in containers where policies work, each SOC is another node, with processors of
+// its own.
 TEST(Topology, RealSocsAreDistinctNodesWithProcessorsOfTheirOwn) {
   const Result<Topology> topology = Topology::make(0);
   if (topology->is_emulated()) GTEST_SKIP() << "memory policies do not work here";
@@ -85,7 +85,7 @@ TEST(Topology, RealSocsAreDistinctNodesWithProcessorsOfTheirOwn) {
   }
 }
 
-// Goal: making a topology binds nothing but a thread of its own.
+// Goal: making a topology binds only a thread of its own.
 TEST(Topology, TheThreadThatMakesATopologyKeepsItsProcessors) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);

@@ -22,7 +22,8 @@ TEST(DualPagePointer, IsNullAtFirstAndKeepsWhatIsStored) {
   EXPECT_FALSE(pointer.load().is_null());
 }
 
-// P18: to everything but the cache a hint is a null volatile half, and it goes without a trace.
+// P18: only the cache sees a hint; to all other code it is a null volatile half, and a store
+// removes it.
 TEST(DualPagePointer, AHintIsNoVolatilePage) {
   DualPagePointer pointer;
   pointer.store(ids(0, 4));
@@ -42,7 +43,8 @@ TEST(DualPagePointer, AHintIsNoVolatilePage) {
   EXPECT_EQ(pointer.load(), ids(1, 4)) << "a volatile page is no hint";
 }
 
-// All four states of figure 2, each expected right and with either half wrong.
+// All four states of figure 2 are exchanged with the right expected value, and with either half
+// wrong.
 TEST(DualPagePointer, AnExchangeSucceedsOnlyIfBothHalvesAreAsExpected) {
   for (const DualPageIds now : {ids(0, 0), ids(1, 0), ids(0, 2), ids(1, 2)}) {
     DualPagePointer pointer;
@@ -63,7 +65,7 @@ TEST(DualPagePointer, AStaleBuilderFailsAfterInstallGleanAndDrop) {
   DualPagePointer pointer;
   pointer.store(ids(0, 2));
   const DualPageIds seen_by_builder = pointer.load();
-  ASSERT_TRUE(pointer.compare_exchange(ids(0, 2), ids(7, 2)));  // another installs
+  ASSERT_TRUE(pointer.compare_exchange(ids(0, 2), ids(7, 2)));  // another session installs
   ASSERT_TRUE(pointer.compare_exchange(ids(7, 2), ids(7, 3)));  // a newer snapshot page
   ASSERT_TRUE(pointer.compare_exchange(ids(7, 3), ids(0, 3)));  // dropped
   EXPECT_FALSE(pointer.compare_exchange(seen_by_builder, ids(8, 2)));
@@ -78,8 +80,8 @@ TEST(DualPagePointer, UsesAllBitsOfBothHalvesButTheHints) {
   EXPECT_EQ(pointer.load(), high);
 }
 
-// Threads move both halves up together. If an exchange ever looked at or wrote one half only, an
-// update would be lost or the halves would part.
+// Threads count both halves up together. If an exchange compared or wrote one half only, an update
+// would be lost or the halves would differ.
 TEST(DualPagePointer, ExchangesOfManyThreadsLoseNothing) {
   constexpr std::uint64_t kPerThread = 20'000;
   DualPagePointer pointer;

@@ -1,4 +1,4 @@
-// P19: pages of the pool on loan.
+// P19: the pool lends pages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kAll = ~std::uint64_t{0} >> 1;  // of a slice
 constexpr std::uint32_t kBatch = PagePool::kBatchPages;
 
-// A pool and one that borrows all it gets, and gives back when it is asked, unless it is busy.
+// A pool and a borrower of all pages that it gets, which returns them on demand, unless it is busy.
 class PageLendingTest : public ::testing::Test, public PageBorrower {
  protected:
   void make(std::uint64_t bytes_max, std::uint32_t socs = 1) {
@@ -63,7 +63,7 @@ class PageLendingTest : public ::testing::Test, public PageBorrower {
   std::vector<VolatilePageId> taken_;
   std::uint64_t calls_ = 0;
   bool is_busy_ = false;
-  std::uint32_t refusals_ = 0;  // so many calls to come are answered with none
+  std::uint32_t refusals_ = 0;  // the next calls that return no page
 };
 
 TEST_F(PageLendingTest, NothingIsLentBeforeThatIsAllowed) {
@@ -91,7 +91,7 @@ TEST_F(PageLendingTest, ALentPageIsNobodyElsesAndNotInUse) {
   EXPECT_EQ(budget_.taken(), 64 * kMiB);
 }
 
-// E29: sessions may take what is not committed off the pool's bound.
+// E29: sessions may take uncommitted memory off the pool's bound.
 TEST_F(PageLendingTest, AQuarterOfTheBoundIsNotCommittedForTheBorrower) {
   make(64 * kMiB);
   borrow_all();
@@ -119,7 +119,7 @@ TEST_F(PageLendingTest, LentPagesComeBackBeforeMoreIsCommitted) {
   EXPECT_EQ(pool_->bytes_taken(), taken);
 }
 
-// Goal: the borrower has an epoch to free pages. Method: it gives none back for a while.
+// Goal: the borrower has an epoch to free pages. Method: it returns none for a while.
 TEST_F(PageLendingTest, TheyAreCalledInWhileASixteenthIsLeft) {
   make(64 * kMiB);
   while (take() != 0) {
@@ -156,8 +156,8 @@ TEST_F(PageLendingTest, PagesOfOtherSocsAreCalledInBeforeTakeFails) {
   EXPECT_EQ(pool_->pages_free(), 0u);
 }
 
-// Goal: a page that its readers leave while take() looks elsewhere is found before take() fails.
-// Method: the call ahead of need is answered with none, the next one with pages.
+// Goal: a page that its readers leave while take() searches elsewhere is found before take() fails.
+// Method: the early call to the borrower returns no page, the next one returns some.
 TEST_F(PageLendingTest, TheyAreCalledInOnceMoreBeforeTakeFails) {
   make(64 * kMiB, 2);
   borrow_all(0);

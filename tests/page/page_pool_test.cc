@@ -108,7 +108,7 @@ TEST(PagePool, HandsOutEveryPageOfTheBudgetOnceAndThenNone) {
   EXPECT_EQ(words(test.take_all(0)), words(all));
 }
 
-// The bound falls by what was not taken yet, and no further; pages that there are stay.
+// The bound falls by memory that was not taken yet, and no further; existing pages stay.
 TEST(PagePool, GivesUpWhatItHasNotGrownInto) {
   TestPool test(1, 16 * kMiB);
   ASSERT_FALSE(test.take(0, 1).empty());
@@ -127,8 +127,8 @@ TEST(PagePool, GivesUpWhatItHasNotGrownInto) {
   EXPECT_EQ(test.budget.taken(), 8 * kMiB);
 }
 
-// What is left of the budget is less than an extent, no multiple of anything, or one page only,
-// of which nothing but links could be made.
+// The rest of the budget is smaller than an extent, an odd size, or one page only, which would just
+// suffice for links.
 TEST(PagePool, UsesARestOfTheBudgetThatIsSmallerThanAnExtent) {
   TestPool test(1, 2 * kMiB + 5 * kPageBytes + 100);
   EXPECT_EQ(test.take_all(0).size(), kUsable + 4);
@@ -156,7 +156,7 @@ TEST(PagePool, StaysWithinItsOwnLimitIfTheBudgetIsLarger) {
   EXPECT_EQ(test.budget.taken(), 4 * kMiB);
 }
 
-// One SOC may use the whole budget, and SOCs without memory live on what others have free.
+// One SOC may use the whole budget, and SOCs without memory use free pages of others.
 TEST(PagePool, AnySocMayUseAllMemory) {
   for (std::uint32_t socs = 1; socs <= 8; ++socs) {
     TestPool test(socs, 16 * kMiB);

@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// Threads allocate, release, retire and reclaim pages of one pool. Every page carries its owner in
-// a word outside the pool, so that handing one page to two owners is seen at once; plain writes to
-// the pages show the sanitizer that owners follow one another.
+// Threads allocate, release, retire and reclaim pages of one pool. A word outside the pool has the
+// owner of every page, so that a page with two owners is noticed at once. Plain writes to the pages
+// show the sanitizer that owners follow one another.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -35,7 +35,7 @@ struct StressPool {
     runtime->stop(&warmer);
   }
 
-  // The page is `owner`'s from now on; nobody else may have it.
+  // Makes the page belong to `owner`, and checks that it has no other owner.
   void own(PageHeader* page, std::uint64_t owner) {
     ASSERT_EQ(owners[pool->id_of(page).number()].exchange_acq_rel(owner), 0u);
     std::memset(static_cast<void*>(page), static_cast<int>(owner), 256);
@@ -63,7 +63,7 @@ void allocate_and_free(StressPool* test, std::uint32_t thread, std::uint64_t see
   std::vector<PageHeader*> held;
   for (int i = 0; i < 30'000; ++i) {
     const std::uint64_t action = random.below(100);
-    // Phases of growing and of shrinking, so that the budget runs out and comes back.
+    // There are phases of growing and of shrinking, so that the budget runs out and comes back.
     if (action < (i / 3000 % 2 == 0 ? 60u : 30u)) {
       if (PageHeader* const page = session->allocate()) {
         test->own(page, thread + 1);
@@ -104,7 +104,7 @@ TEST(PageStress, NoPageEverHasTwoOwnersAndNoneIsLost) {
     for (std::thread& thread : threads) thread.join();
     if (HasFatalFailure()) return;
 
-    // What sessions left retired is found by another once its epochs are over.
+    // Another session finds pages that sessions left retired, once their epochs are over.
     const Epoch last = test.clock.current();
     while (test.clock.reclaimable() < last) test.runtime->pause(100);
     std::uint64_t count = 0;
@@ -122,9 +122,9 @@ TEST(PageStress, NoPageEverHasTwoOwnersAndNoneIsLost) {
   }
 }
 
-// Readers pin, follow shared pointers and check that the page under each stays one version; writers
-// replace pages and retire the old ones. A page that is used again too early changes under a
-// reader.
+// Readers pin, follow shared pointers and check that each page stays the same version; writers
+// replace pages and retire the old ones. A page that is reused too early changes while a reader has
+// it.
 TEST(PageStress, APinnedReaderNeverSeesAPageReused) {
   constexpr int kSlots = 16;
   constexpr std::uint64_t kWords = 32;

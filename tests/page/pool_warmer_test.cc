@@ -23,7 +23,7 @@ struct WarmedPool {
     runtime.run_due();
   }
   ~WarmedPool() { runtime.stop(&warmer); }
-  // Takes pages one by one until `count` came out; calls `each` with every id.
+  // Takes `count` pages one by one; calls `each` with every id.
   template <typename Each>
   void take(std::uint32_t soc, std::uint64_t count, const Each& each) {
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -56,8 +56,8 @@ TEST(PoolWarmer, BacksOneExtentPerSocAtTheStartAndThenSleeps) {
   }
 }
 
-// Ten extents are used up; the warmer runs whenever it was notified. No page is met that was not
-// backed before, and no more than two extents lie ahead.
+// Ten extents are used up; the warmer runs whenever it was notified. Each page was backed before it
+// is taken, and no more than two extents are backed ahead.
 TEST(PoolWarmer, StaysAheadOfAUserOfNewPages) {
   WarmedPool test(2, 64 * kExtent);
   std::uint64_t taken = 0;

@@ -19,7 +19,7 @@ struct alignas(kPageBytes) PageBytes {
 
 class RetiredPagesTest : public ::testing::Test {
  protected:
-  // A page for a chunk, or null: from the heap.
+  // Returns a page for a chunk, or null for one from the heap.
   PageHeader* new_chunk() {
     if (use_heap_) return nullptr;
     chunks_.push_back(std::make_unique<PageBytes>());

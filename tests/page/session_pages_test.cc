@@ -30,7 +30,7 @@ class SessionPagesTest : public ::testing::Test {
   ~SessionPagesTest() override {
     for (auto& session : sessions_) session.reset();
   }
-  // Makes at least two epochs pass, as far as pins allow.
+  // Lets at least two epochs pass, as far as pins allow.
   void pass_epochs() {
     for (int i = 0; i < 4; ++i) {
       runtime_.run_for(kIntervalUs + 1);
@@ -64,15 +64,15 @@ TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
   }
 }
 
-// Goal: pages are counted where they come from. Method: one session takes all memory, first of its
-// SOC and then what others gave back.
+// Goal: pages are counted by the SOC that they come from. Method: one session takes all memory,
+// first of its SOC and then pages that others returned.
 TEST_F(SessionPagesTest, PagesThatASessionTakesAreCountedByTheirSoc) {
   open(2, 4 * kMiB);
   EXPECT_NE(sessions_[1]->allocate(), nullptr);
   const std::uint64_t taken = sessions_[1]->taken_local();
   EXPECT_GT(taken, 1u);
   EXPECT_EQ(sessions_[1]->taken_remote(), 0u);
-  sessions_[1].reset();  // all but the page that is in use
+  sessions_[1].reset();  // returns all but the page in use
   const std::size_t pages = allocate_all(&*sessions_[0]).size();
   EXPECT_EQ(sessions_[0]->taken_local() + sessions_[0]->taken_remote(), pages);
   EXPECT_GE(sessions_[0]->taken_local(), kUsable);
@@ -123,8 +123,8 @@ TEST_F(SessionPagesTest, WithoutPinsARetiredPageIsReusedAfterItsEpoch) {
   EXPECT_EQ(sessions_[0]->retired_count(), 0u);
 }
 
-// E3: a transaction of another session is open while pages are retired. None of them comes back
-// until it ends, whatever else happens; then all do.
+// E3: a transaction of another session is open while pages are retired. None of them is reused
+// until it ends, whatever else happens; then all are.
 TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
   open(1, 2 * kMiB);
   std::vector<PageHeader*> pages;
@@ -144,13 +144,13 @@ TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
   pass_epochs();
   for (int i = 0; i < 10; ++i) sessions_[0]->reclaim();
   EXPECT_EQ(sessions_[0]->retired_count(), 0u);
-  std::size_t found = 0;  // beside pages in which the FIFO lay
+  std::size_t found = 0;  // beside pages of the FIFO
   for (PageHeader* const page : allocate_all(&*sessions_[0])) found += retired.count(page);
   EXPECT_EQ(found, retired.size());
 }
 
-// Goal: P14 from the moment of the retirement on. Method: right behind it epochs pass, the session
-// looks for pages that are due, and another transaction begins; one from before is open.
+// Goal: P14 from the moment of the retirement on. Method: just after it epochs pass, the session
+// searches pages that are due, and another transaction begins; an older one is open.
 TEST_F(SessionPagesTest, APageIsKeptFromItsRetirementOn) {
   open(1, 8 * kMiB);
   PageHeader* const page = sessions_[0]->allocate();
@@ -171,7 +171,7 @@ TEST_F(SessionPagesTest, APageIsKeptFromItsRetirementOn) {
   EXPECT_EQ(sessions_[0]->retired_count(), 1u);
   EXPECT_EQ(reinterpret_cast<const char*>(page)[kPageBytes - 1], 0x5a);
   clock_.unpin(1);
-  pass_epochs();  // who began later holds nothing back
+  pass_epochs();  // a later transaction holds no page back
   sessions_[0]->reclaim();
   EXPECT_EQ(sessions_[0]->retired_count(), 0u);
   clock_.unpin(2);
@@ -188,7 +188,7 @@ TEST_F(SessionPagesTest, ATransactionThatBeganLaterHoldsNothingBack) {
   EXPECT_EQ(sessions_[0]->retired_count(), 0u);
 }
 
-// P15: what piled up behind a long transaction comes back over many calls, none of them long.
+// P15: pages that waited for a long transaction are reclaimed over many calls, none of them long.
 TEST_F(SessionPagesTest, NoCallOfReclaimPaysForAllThatPiledUp) {
   open(1, 32 * kMiB);
   clock_.pin(7);
@@ -213,7 +213,7 @@ TEST_F(SessionPagesTest, NoCallOfReclaimPaysForAllThatPiledUp) {
   EXPECT_GT(calls, 10);
 }
 
-// Each transaction retires more than a batch; what waits does not grow without bound.
+// Each transaction retires more than a batch; the waiting pages stay bounded.
 TEST_F(SessionPagesTest, ReclaimKeepsUpWithAHighRateOfRetirement) {
   open(1, 32 * kMiB);
   for (int txn = 0; txn < 300; ++txn) {
@@ -229,8 +229,8 @@ TEST_F(SessionPagesTest, ReclaimKeepsUpWithAHighRateOfRetirement) {
   }
 }
 
-// P15: transactions that each retire a good part of memory, such as a load of a thousand rows. What
-// waits are the pages of the last few, for as long as the epochs hold them back.
+// P15: each transaction retires a good part of memory, such as a load of a thousand rows. Only
+// pages of the last few wait, for as long as the epochs hold them back.
 TEST_F(SessionPagesTest, LargeTransactionsLeaveNoMoreWaitingThanTheEpochsHoldBack) {
   open(1, 32 * kMiB);
   constexpr std::uint64_t kPerTxn = 600;
@@ -257,7 +257,7 @@ TEST_F(SessionPagesTest, DuePagesAreFoundWhenMemoryIsSpent) {
   EXPECT_EQ(sessions_[0]->allocate(), nullptr);
 }
 
-// Retiring cannot fail: with no page left for the FIFO, its chunks come from the heap.
+// Retiring cannot fail: without a page for the FIFO, its chunks come from the heap.
 TEST_F(SessionPagesTest, RetiringWorksWithoutAnyFreePage) {
   open(1, 2 * kMiB);
   const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);

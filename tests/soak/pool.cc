@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kLinesMax = 100'000;
 constexpr std::uint64_t kSlotsAtOnce = 4;
-constexpr std::uint64_t kLongRows = 64;  // one row of so many does not fit into a page
+constexpr std::uint64_t kLongRows = 64;  // one row of this many does not fit into a page
 constexpr std::uint32_t kFillAtOnce = 200;
 
 std::uint64_t mix_of(std::uint32_t slot, std::uint64_t changes) {
@@ -61,7 +61,7 @@ Status Pool::new_lines() {
   return {};
 }
 
-// Slots that have no row yet are filled, a part of them in each transaction.
+// Fills slots that have no row yet, a part of them in each transaction.
 Status Pool::fill() const {
   for (std::uint32_t begin = 0; begin < slots_; begin += kFillAtOnce) {
     FOEDUS_CHECK(db_->transact([&](Txn& txn) -> Status {
@@ -104,7 +104,7 @@ Status Pool::change(base::Random* random, bool writes_lines) {
 
 Status Pool::look_at(Txn& txn, std::uint32_t slot) const {
   FOEDUS_TRY(const auto changes, txn.get_as<std::uint64_t>(changes_, slot));
-  if (changes == 0) return {};  // of a snapshot that was made while the slots were filled
+  if (changes == 0) return {};  // a snapshot that was made while the slots were filled
   const Result<std::string> row = txn.get(storage_of(slot, changes), key(slot, changes));
   if (row.code() == ErrorCode::kNotFound) {
     return wrong(slot, "has no row of change " + std::to_string(changes));
@@ -125,7 +125,7 @@ Status Pool::look(base::Random* random) const {
   };
   if (random->below(4) != 0) return db_->transact(look_at_some, {.read_only = true});
   const Status status = db_->snapshot(look_at_some, {.newest_existing = true});
-  return status.code() == ErrorCode::kNotFound ? Status() : status;  // there is none yet
+  return status.code() == ErrorCode::kNotFound ? Status() : status;  // no snapshot yet
 }
 
 Status Pool::check() const {

@@ -1,10 +1,10 @@
 #pragma once
-// Pool: as many rows as there are slots, always, in all kinds of storages.
+// Pool: a constant number of rows, one for each slot, in all kinds of storages.
 //
-//   A slot holds one row, in the Master-Tree or in the hash, under a key that says the slot and how
-//   often it was changed; the array has that number for each slot. To change a slot is to erase its
-//   row and to insert another one, and to count: one transaction. The sequential storage has a line
-//   for each change by one of the sessions, and is made anew before it grows large.
+//   A slot holds one row, in the Master-Tree or in the hash, under a key with the slot and the
+//   number of its changes; the array has that number for each slot. A change of a slot is one
+//   transaction: it erases the row, inserts another one, and counts. The sequential storage has a
+//   line for each change by one of the sessions, and is created again before it grows large.
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,15 @@ namespace foedus::soak {
 
 class Pool {
  public:
-  // Opens its storages, and fills them if they are new.
+  // Opens the storages, and fills them if they are new.
   static Result<Pool> open(Database* db, std::uint32_t slots, std::uint32_t row_bytes_max);
 
-  // Changes a few slots. `writes_lines`: for one session alone, which makes new lines when due.
+  // Changes a few slots. `writes_lines` is true for one session alone, which creates the storage of
+  // lines again when it is due.
   Status change(base::Random* random, bool writes_lines);
-  // Looks at a few slots, in the newest snapshot now and then.
+  // Checks a few slots, at times in the newest snapshot.
   Status look(base::Random* random) const;
-  // All rows. kCorruption says what is wrong.
+  // Checks all rows. kCorruption names the fault.
   Status check() const;
 
  private:
@@ -42,7 +43,7 @@ class Pool {
   Masstree tree_;
   Hash hash_;
   Array changes_;
-  // Of the session that writes lines.
+  // Used by the session that writes lines.
   Sequential lines_;
   std::uint64_t line_count_ = 0;
   std::uint64_t lines_number_ = 0;

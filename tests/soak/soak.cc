@@ -1,5 +1,5 @@
-// soak: one life of a database whose live data stays as much as it was, with samples of what it
-// takes of the machine, a JSON line each. soak.py starts one after the other.
+// soak: one life of a database whose live data has a constant size, with samples of the resources
+// that it uses, a JSON line each. soak.py starts one life after another.
 
 #include <gflags/gflags.h>
 
@@ -53,7 +53,7 @@ std::uint64_t entries_in(const std::string& folder) {
 
 std::uint64_t bytes_in(const std::string& folder) {
   std::uint64_t bytes = 0;
-  std::error_code gone;  // files come and go
+  std::error_code gone;  // files are created and removed meanwhile
   for (auto at = std::filesystem::directory_iterator(folder, gone);
        !gone && at != std::filesystem::directory_iterator(); at.increment(gone)) {
     const std::uint64_t size = at->file_size(gone);
@@ -81,7 +81,7 @@ void print_sample(const foedus::Database& db, double second, std::uint64_t trans
   experiments::print_line(line);
 }
 
-// Until `is_over`; the first failure is kept.
+// Threads that work until `is_over`; the first failure is kept.
 class Workers {
  public:
   explicit Workers(foedus::soak::Pool* pool) : pool_(*pool) {
