@@ -78,7 +78,7 @@ void Checker::add_txn(TxnLine txn) {
     state_.acknowledged = std::max(state_.acknowledged, txn.epoch);
   }
   state_.acknowledged = std::max(state_.acknowledged, txn.durable_epoch);
-  // A snapshot is made of what is durable.
+  // A snapshot is made of durable commits.
   if (txn.outcome == Outcome::kCommitted && txn.kind != TxnKind::kSerializable) {
     state_.acknowledged = std::max(state_.acknowledged, txn.epoch);
   }
@@ -90,7 +90,7 @@ void Checker::finish() {
   close_window(state_.horizon);
 }
 
-// I7. What was said to be durable while the window ran is held against the next one.
+// I7: epochs that became durable during the window count for the next one.
 void Checker::check_epochs() {
   std::uint64_t newest = state_.epoch_floor;
   for (const TxnLine& txn : window_) {
@@ -104,7 +104,8 @@ void Checker::check_epochs() {
   state_.epoch_floor = newest;
 }
 
-// I7. Who asks for the newest one when another has ended that did sees no older one.
+// I7: a transaction that asks for the newest snapshot after another such one has ended sees no
+// older one.
 void Checker::check_newest_snapshots() {
   std::vector<const TxnLine*> by_begin;
   for (const TxnLine& txn : window_) {
@@ -142,7 +143,7 @@ void Checker::check_window() {
   for (Anomaly& anomaly : check.take_anomalies()) {
     report(std::move(anomaly.name), std::move(anomaly.text));
   }
-  // What comes now is of a later window, also if that ended with a crash.
+  // The next lines are of a later window, even if this one ended with a crash.
   for (const std::uint32_t number : check.written()) {
     KeyState& key = state_.keys[number];
     key.window_begin = static_cast<std::uint32_t>(key.versions.size());
@@ -162,11 +163,12 @@ void Checker::close_window(std::uint64_t horizon) {
   state_.horizon = std::max(state_.horizon, horizon);
   std::erase_if(state_.many, [this](std::uint32_t number) {
     KeyState& key = state_.keys[number];
-    // The newest that the oldest snapshot shows is the first that is kept.
+    // The first kept version is the newest one that the oldest snapshot shows.
     std::uint32_t first = key.last();
     while (first != 0 && key.versions[first].epoch() > state_.horizon) --first;
     if (first == 0) return key.versions.size() == 1;
-    // Copied, so that a record that is never written again keeps no room.
+    // The versions are copied, so that a record which is never written again keeps no spare
+    // capacity.
     key.versions = std::vector<Version>(key.versions.begin() + first, key.versions.end());
     key.window_begin = static_cast<std::uint32_t>(key.versions.size());
     return key.versions.size() == 1;
@@ -204,8 +206,7 @@ void Checker::recover(std::uint64_t epoch) {
     }
     sequence.window_begin = sequence.elements.size();
   }
-  // What is said now is about commits from now on: numbers of epochs in which nobody committed come
-  // again.
+  // Later acknowledgements concern later commits: numbers of epochs without a commit come again.
   state_.acknowledged_before = std::exchange(state_.acknowledged, 0);
   state_.epoch_floor = epoch + 1;
 }

@@ -1,4 +1,4 @@
-// Why a read saw what no version in its place is.
+// Explains a read whose state is no version at its place.
 #include <algorithm>
 #include <set>
 
@@ -34,7 +34,7 @@ const TxnLine* WindowCheck::txn_of(std::uint64_t id) {
   return at == by_id_.end() ? nullptr : at->second;
 }
 
-// The name of the anomaly that the values alone show; empty: none.
+// Returns the name of the anomaly that the values alone show, or an empty string.
 std::string WindowCheck::explain_values(std::span<const std::uint64_t> values, std::string* why) {
   for (const std::uint64_t value : values) {
     if (value == 0) continue;
@@ -57,7 +57,7 @@ std::string WindowCheck::explain_values(std::span<const std::uint64_t> values, s
   return {};
 }
 
-// The order of versions that a list itself shows, beside that of TIDs.
+// Adds the order of versions that a list itself shows, beside that of TIDs.
 void WindowCheck::add_list_order(const Read& read, std::uint32_t number) {
   std::uint32_t before = kNone;
   for (const std::uint64_t value : read.words) {

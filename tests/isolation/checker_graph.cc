@@ -67,7 +67,7 @@ class CycleSearch {
  private:
   static constexpr std::size_t kStartsMax = 2'000;
 
-  // The shortest one of a needed edge and a way back through the others.
+  // Returns the shortest cycle of a needed edge and a path back through the others.
   Cycle shortest(unsigned through, unsigned needed) {
     Cycle best;
     std::size_t starts = 0;
@@ -83,7 +83,7 @@ class CycleSearch {
     return best;
   }
 
-  // Breadth first from the edge's end to its beginning.
+  // Searches breadth first from the edge's end to its beginning.
   void way_back(std::uint32_t start, unsigned through, Cycle* best) {
     ++turn_;
     queue_.clear();

@@ -1,13 +1,12 @@
 #pragma once
-// The graph of what has to come before what, and its cycles. Nodes are transactions, and points
-// that stand for many edges: "all that ended before now", "all of this epoch", "all values up to
-// here".
+// The graph of precedence and its cycles. Nodes are transactions, and points that stand for many
+// edges: "all that ended before now", "all of this epoch", "all values up to here".
 //
-//   D1  An edge into such a point, or out of it, has the kind that the edges have which the point
-//       stands for; the others are kNeutral and belong to every class. No cycle consists of neutral
-//       edges alone.
-//   D2  Linear: Tarjan's strongly connected components. Only where there is one with two nodes does
-//       anybody search for a short cycle.
+//   D1  An edge into such a point, or out of it, has the kind of the edges that the point stands
+//       for; other edges are kNeutral and belong to every class. No cycle consists of neutral edges
+//       alone.
+//   D2  The time is linear: Tarjan's strongly connected components. A short cycle is searched only
+//       in a component of at least two nodes.
 
 #include <cstdint>
 #include <string>
@@ -34,8 +33,8 @@ struct Edge {
   EdgeKind kind;
 };
 
-// Named as Adya and Elle do: G0, G1c, G-single, G2-item, G2, with -realtime and -epoch if the cycle
-// needs such an edge.
+// A cycle, with the name that Adya and Elle give: G0, G1c, G-single, G2-item, G2, with -realtime
+// and -epoch if the cycle needs such an edge.
 struct Cycle {
   std::string name;
   std::vector<Edge> edges;
@@ -49,12 +48,12 @@ class Graph {
     if (from != to) edges_.push_back({from, to, key, kind});
   }
   std::size_t edge_count() const { return edges_.size(); }
-  // The shortest cycle of the strictest class in each component; at most `most` of them.
+  // Returns the shortest cycle of the strictest class in each component; at most `most` of them.
   std::vector<Cycle> cycles(std::size_t most);
 
  private:
   void sort_edges();
-  // Components with at least two nodes.
+  // Returns components with at least two nodes.
   std::vector<std::vector<std::uint32_t>> components() const;
 
   std::uint32_t nodes_;

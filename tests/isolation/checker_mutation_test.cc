@@ -1,11 +1,11 @@
-// Goal: the checker finds what is wrong in a history that is right but for one place. Method: a
-// recorded history without an anomaly is changed in one place, chosen at random among those where
-// the change shows, many times, and must be found each time.
+// Goal: the checker finds a single error in a history that is right otherwise. Method: a recorded
+// history without an anomaly is changed many times in one place, chosen at random among those where
+// the change is visible, and each change must be found.
 //
-// What does not show, and is not asked for: a read of another version by a transaction that ran
-// beside the writers of both, unless something else orders them (it may have been so); a write that
-// nobody has seen, before a blind write of the whole record or at the end; two commits of
-// transactions that nothing orders in each other's place; the time of one that nobody met.
+// Some changes are not visible and are left out: a read of another version by a transaction that
+// ran beside the writers of both, unless other edges order them (it may have been so); an unread
+// write, before a blind write of the whole record or at the end; an exchange of two unordered
+// commits; the time of a transaction without conflicts.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -57,7 +57,7 @@ std::string first_anomaly(const Lines& lines) {
   return checker.anomalies().empty() ? "" : checker.anomalies()[0].name;
 }
 
-// Where in the words of which line an operation begins.
+// The line and the word at which an operation begins.
 struct Place {
   std::size_t line;
   std::size_t word;
@@ -83,7 +83,7 @@ class CheckerMutationTest : public ::testing::TestWithParam<Workload> {
     return kind == OpKind::kPut || kind == OpKind::kInsert || kind == OpKind::kUpdate ||
            kind == OpKind::kAppend || kind == OpKind::kPush;
   }
-  // Values that a transaction other than their writer has seen.
+  // Notes values that a transaction other than their writer has read.
   void note_values(const Place& place) {
     const auto note = [&](std::span<const std::uint64_t> values) {
       for (const std::uint64_t value : values) {
@@ -98,7 +98,7 @@ class CheckerMutationTest : public ::testing::TestWithParam<Workload> {
 
   const TxnLine& txn_of(const Place& place) const { return lines_[place.line].txn; }
   Place any() { return ops_[random_.below(ops_.size())]; }
-  // A random place for which `wanted` holds.
+  // Returns a random place for which `wanted` holds.
   template <typename Wanted>
   std::optional<Place> any_that(Wanted&& wanted) {
     for (int tries = 0; tries < 200'000; ++tries) {
@@ -107,7 +107,7 @@ class CheckerMutationTest : public ::testing::TestWithParam<Workload> {
     }
     return std::nullopt;
   }
-  // Applies `change` to the transaction at `place`, and expects that it is found.
+  // Applies `change` to the transaction at `place`, and expects that the checker finds it.
   template <typename Change>
   void expect_found(const Place& place, Change&& change) {
     const TxnLine before = txn_of(place);
@@ -121,7 +121,7 @@ class CheckerMutationTest : public ::testing::TestWithParam<Workload> {
     lines_[place.line].txn = before;
   }
 
-  // The first value of the list was there before the reader began.
+  // Returns whether the first value of the list was there before the reader began.
   bool is_older(const Place& read) const {
     const std::uint64_t writer = read.op.rest.front() / kValuesPerTxn;
     for (const Line& line : lines_) {
@@ -149,7 +149,7 @@ TEST_P(CheckerMutationTest, a_read_of_a_version_of_another_time_is_found) {
                      place.op.rest.end())) {
         return false;
       }
-      // Its newest value is of a writer that began when the reader had ended.
+      // The newest value is of a writer that began when the reader had ended.
       const std::uint64_t writer = donor.op.rest.back() / kValuesPerTxn;
       const std::uint64_t put = donor.op.rest.front() / kValuesPerTxn;
       for (const Line& line : lines_) {
@@ -198,14 +198,14 @@ TEST_P(CheckerMutationTest, a_commit_that_was_none_is_found) {
 }
 
 TEST_P(CheckerMutationTest, a_commit_in_another_epoch_is_found) {
-  // A list, or a register that was read and written: its versions have one order.
+  // The record is a list, or a register that was read and written, so its versions have one order.
   for (int i = 0; i < kTimes; ++i) {
     const auto write = any_that([&](const Place& place) {
       return makes_value(place.op.kind) && place.op.kind != OpKind::kPush &&
              seen_.contains(place.op.value);
     });
     ASSERT_TRUE(write.has_value());
-    // Behind all that read it.
+    // The commit moves after all of its readers.
     expect_found(*write, [&](TxnLine* txn) { txn->epoch += 1'000'000; });
   }
 }
@@ -214,7 +214,7 @@ TEST_P(CheckerMutationTest, a_miss_of_what_was_there_is_found) {
   for (int i = 0; i < kTimes; ++i) {
     const auto read = any_that([&](const Place& place) {
       if (place.op.kind != OpKind::kRead || !place.op.flag || place.op.rest.empty()) return false;
-      // Of a snapshot each state is one alone; of lists nothing is ever erased.
+      // Each state of a snapshot is a single one; lists are never erased.
       if (txn_of(place).kind != TxnKind::kSerializable) return true;
       return GetParam() == Workload::kList && is_older(place);
     });

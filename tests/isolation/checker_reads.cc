@@ -1,5 +1,5 @@
-// Reads: each finds the version that it saw, and gives an edge from its writer and one to the
-// writer of the next.
+// Reads: each read finds its version, and adds an edge from that one's writer and one to the writer
+// of the next.
 #include <algorithm>
 
 #include "tests/isolation/checker_window.h"
@@ -8,7 +8,7 @@ namespace foedus::isolation {
 
 namespace {
 
-// Ranges wider than this are held against the records that there are, not key by key.
+// Ranges wider than this are compared with existing records, not key by key.
 constexpr std::uint64_t kWideRange = 256;
 
 }  // namespace
@@ -44,7 +44,7 @@ void WindowCheck::check_reads(std::uint32_t node) {
       read.state.present = op.flag;
       check_read(read, true);
     } else {
-      // What the write relied on was seen, too.
+      // The premise of the write counts as a read, too.
       read.state.present = needs_presence(op.kind);
       if (op.kind == OpKind::kInsert || read.state.present) check_read(read, true);
       own_.push_back({number, {}});
@@ -103,7 +103,7 @@ void WindowCheck::check_range(std::uint32_t node, const Op& op) {
       });
 }
 
-// I6 is about what is there: of a record that is gone nobody may know the TID any more.
+// I6 concerns present records: the TID of a purged one may not be known any more.
 void WindowCheck::note_seen(std::uint32_t node, std::uint64_t tid, bool is_present) {
   newest_seen_ = std::max(newest_seen_, tid);
   if (!is_present) return;
@@ -129,7 +129,8 @@ void WindowCheck::check_read(const Read& read, bool is_predicate) {
   read_version(read, number, position, is_predicate ? EdgeKind::kRwPredicate : EdgeKind::kRw);
 }
 
-// It read the version at `position`: after its writer, before the writer of the next.
+// Notes a read of the version at `position`: it comes after that one's writer and before the writer
+// of the next.
 void WindowCheck::read_version(const Read& read, std::uint32_t number, std::uint32_t position,
                                EdgeKind overwritten) {
   const KeyState& key = state_.keys[number];
@@ -141,16 +142,16 @@ void WindowCheck::read_version(const Read& read, std::uint32_t number, std::uint
   }
 }
 
-// It saw that the record was there, or was not, and no more. Of the versions that answer to this,
-// real time leaves those between two positions; it comes after the writer of the first of them and
-// before the one that follows the last. If real time leaves none, the nearest one will make a
-// cycle.
+// Checks a read that saw only whether the record was there. Of the versions that agree with it,
+// real time leaves those between two positions; the read comes after the writer of the first of
+// them and before the writer that follows the last. If real time leaves none, the nearest one will
+// make a cycle.
 void WindowCheck::check_presence(const Read& read, std::uint32_t number) {
   const KeyState& key = state_.keys[number];
   const bool wanted = read.state.present;
   const TxnLine& line = txn(read.node);
   if (is_writer(read.node)) {
-    // Of a record that it writes it saw the version before its own.
+    // Of a record that the transaction writes it saw the version before its own.
     const auto own = std::lower_bound(
         key.versions.begin() + key.window_begin, key.versions.end(), tid_of(read.node),
         [](const Version& version, std::uint64_t tid) { return version.tid < tid; });
@@ -199,7 +200,7 @@ void WindowCheck::check_own_premise(const Read& read, std::uint32_t number, std:
   explain(read, number);
 }
 
-// I5.
+// Checks I5.
 void WindowCheck::check_ticket(std::uint32_t node) {
   const TxnLine& line = txn(node);
   const std::uint64_t covered = std::max(line.epoch, line.durable_epoch);
@@ -244,7 +245,7 @@ void WindowCheck::check_snapshot(const TxnLine& line) {
   }
 }
 
-// I3.
+// Checks I3.
 void WindowCheck::check_snapshot_record(const TxnLine& line, const Read& read) {
   ++state_.stats.reads;
   const std::uint32_t number = state_.find(read.storage, read.key);

@@ -1,14 +1,14 @@
-// Sequences. Appends do not conflict, so that two of one epoch of which neither transaction saw the
-// other have a place by TID, not by time: an append has no edge to the next. A scan comes after the
-// writers of all that it saw, and before those of all that it did not.
+// Sequences. Appends do not conflict, so two appends of one epoch that did not see each other are
+// ordered by TID, not by time: an append has no edge to the next. A scan comes after the writers of
+// all values that it saw, and before those of all others.
 #include <algorithm>
 
 #include "tests/isolation/checker_window.h"
 
 namespace foedus::isolation {
 
-// Those of the window, in order among themselves, between the others. Linear but for the values of
-// one epoch.
+// Sorts the values of the window and merges them with the others. The time is linear, except for
+// the values of one epoch.
 void WindowCheck::order_sequences() {
   const auto comes_before = [](const Element& left, const Element& right) {
     return left.is_before(right);
@@ -47,8 +47,9 @@ void WindowCheck::add_sequence_points() {
   }
 }
 
-// The transaction saw the sequence without this element: true if it had to see it, as it was there
-// before the window. Else it comes before its writer.
+// Notes that the transaction saw the sequence without this element. Returns true if it had to see
+// it, as it was there before the window; otherwise the transaction comes before the element's
+// writer.
 bool WindowCheck::is_missed(std::uint32_t node, const SequenceState& sequence,
                             std::size_t element) {
   const Element& missed = sequence.elements[element];
@@ -63,13 +64,13 @@ bool WindowCheck::is_missed(std::uint32_t node, const SequenceState& sequence,
   return true;
 }
 
-// It saw none of elements [begin, …), its own aside.
+// Notes that the transaction saw none of elements [begin, …), except its own.
 void WindowCheck::unseen_from(std::uint32_t node, const SequenceState& sequence,
                               std::size_t begin) {
   const SequencePoints& points = sequence_points_[sequence.storage];
   std::size_t alone = begin;
   if (is_writer(node)) {
-    // The last of its own parts the rest: one by one before it, a point behind it.
+    // The last own element divides the rest: single edges before it, a point after it.
     const auto above = std::upper_bound(
         sequence.elements.begin() + static_cast<std::ptrdiff_t>(begin), sequence.elements.end(),
         tid_of(node), [](std::uint64_t tid, const Element& element) { return tid < element.tid; });
@@ -84,7 +85,8 @@ void WindowCheck::unseen_from(std::uint32_t node, const SequenceState& sequence,
   }
 }
 
-// What a scan shows without its own appends, which come last; false: they do not.
+// Removes the transaction's own appends, which must come last in a scan. Returns false if they do
+// not.
 bool WindowCheck::take_own_values(std::uint32_t node, const Op& op,
                                   std::span<const std::uint64_t>* values) {
   std::vector<std::uint64_t> own;
@@ -122,7 +124,7 @@ void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
       return explain({node, op.storage, 0, Seen::kState, {}, values}, kNone);
     }
     for (; at < place; ++at) {
-      if (elements[at].node == node) continue;  // appended behind the scan
+      if (elements[at].node == node) continue;  // appended after the scan
       has_hole = true;
       if (is_missed(node, sequence, at)) return;
     }
@@ -136,7 +138,7 @@ void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
   if (whole > sequence.window_begin) {
     graph_.add(points.up_to[whole - 1 - sequence.window_begin], node, EdgeKind::kNeutral, kNone);
   }
-  // Own appends come last: who saw one has seen all, whatever the limit.
+  // Own appends come last: a scan that saw one has seen all others, whatever the limit.
   const bool saw_own = values.size() != op.rest.size();
   if (op.rest.size() < op.limit || saw_own) unseen_from(node, sequence, at);
 }

@@ -1,12 +1,12 @@
 #pragma once
-// What the checker knows of records and sequences: their versions in the order of TIDs.
+// The state of the checker for records and sequences: their versions in the order of TIDs.
 //
 //   I8  versions[0] was there before the history's windows that are still kept, or is how the
 //   record
 //       was born; the others follow by TID. Those from window_begin on are of the open window.
-//   I9  Every write makes a state that the record never had before, absence aside: values are
-//       unique, and so are counters that unique deltas are added to. So a state that was read says
-//       which version it is; an absence says that it is one of those that are absent.
+//   I9  Every write makes a state that the record never had before, except for absence: values are
+//       unique, and so are counters to which unique deltas are added. So a state that was read
+//       identifies its version; an absence is one of the absent versions.
 
 #include <cstdint>
 #include <span>
@@ -29,7 +29,7 @@ inline std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
   return x ^ x >> 32;
 }
 
-// The content of a record. A register is (a, b, c); of a list, a is the digest of its values in
+// The content of a record. A register is (a, b, c); for a list, a is the digest of its values in
 // order and b their number.
 struct RecordState {
   bool present = false;
@@ -43,7 +43,7 @@ struct RecordState {
   static constexpr std::uint64_t kEmptyList = 0x6c69737469736c74u;
   static RecordState initial(const StorageLine& storage);
   static RecordState observed(Shape shape, bool present, std::span<const std::uint64_t> words);
-  // After a write of this kind.
+  // Applies a write.
   void apply(const Op& op);
 };
 
@@ -52,8 +52,8 @@ struct Version {
   std::uint64_t tid = 0;        // epoch and ordinal; 0: initial
   std::uint64_t txn = 0;        // id of the writer
   std::uint32_t node = kNone;   // the writer in the open window
-  std::uint64_t begin_max = 0;  // its writer and those before it in the window began up to here
-  std::uint64_t end_min = ~std::uint64_t{0};  // it and those after it ended from here on
+  std::uint64_t begin_max = 0;  // latest begin of its writer and of those before it in the window
+  std::uint64_t end_min = ~std::uint64_t{0};  // earliest end of its writer and of those after it
 
   std::uint64_t epoch() const { return tid >> kOrdinalBits; }
 };
@@ -68,7 +68,8 @@ struct KeyState {
   std::uint32_t last() const { return static_cast<std::uint32_t>(versions.size() - 1); }
 };
 
-// A value of a sequence. By TID, ties by session, then by the order of the writer's calls.
+// A value of a sequence. Values are ordered by TID, ties by session, then by the order of the
+// writer's calls.
 struct Element {
   std::uint64_t value;
   std::uint64_t tid;
@@ -81,23 +82,23 @@ struct Element {
   }
 };
 
-// Of one epoch, values of the open window may stand before some that were there already.
+// A sequence. Within an epoch, values of the open window may precede some that were there already.
 struct SequenceState {
   std::uint32_t storage = 0;
   std::vector<Element> elements;
   std::size_t window_begin = 0;  // the first of the open window
-  std::size_t old_end = 0;       // behind the last that is not
+  std::size_t old_end = 0;       // after the last one that is not
 };
 
 inline bool is_write(OpKind kind) { return kind >= OpKind::kPut && kind != OpKind::kPush; }
-// A write that needs the record to be there.
+// Returns whether a write needs the record to be there.
 inline bool needs_presence(OpKind kind) {
   return kind == OpKind::kUpdate || kind == OpKind::kWrite || kind == OpKind::kAdd ||
          kind == OpKind::kErase;
 }
 
-// The part of its range that a range operation has covered: all of it, or up to the last row if
-// there were as many rows as its limit allows.
+// The part of its range that a range operation has covered: all, or up to the last row if there
+// were as many rows as the limit.
 struct Covered {
   std::uint64_t low;
   std::uint64_t high;

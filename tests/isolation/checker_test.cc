@@ -1,5 +1,5 @@
-// The checker itself: for every anomaly the smallest history that has it, which must be found and
-// named, and the same history without it, which must pass.
+// Tests of the checker: for every anomaly the smallest history that has it, which must be found and
+// named, and the history without it, which must pass.
 #include "tests/isolation/checker.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ const char* const kStorages = R"({"t":"header","seed":1}
 {"t":"storage","st":2,"name":"q","kind":"sequential","shape":"sequence"}
 )";
 
-// A committed serializable transaction; values that it writes are id * 16 and up. `ordinal` 0: it
+// Returns a committed serializable transaction; its values are id * 16 and up. `ordinal` 0: it
 // writes nothing.
 std::string txn(int id, int begin, int end, int epoch, int ordinal, const std::string& ops,
                 const std::string& more = "") {
@@ -64,7 +64,8 @@ Checker checked(const std::string& history) {
   return checker;
 }
 
-// `name` is found, if not first: a cycle comes before the reads that are part of it.
+// Expects that `name` is found, perhaps not first: a cycle comes before the reads that are part of
+// it.
 void expect_found(const std::string& name, const std::string& history) {
   const Checker checker = checked(history);
   ASSERT_FALSE(checker.anomalies().empty()) << name << " was not found";
@@ -120,7 +121,7 @@ TEST(CheckerTest, a_read_of_what_its_writer_overwrote_is_G1b) {
 }
 
 TEST(CheckerTest, a_circle_of_information_is_G1c) {
-  // By TIDs a read of a later version is named first; the cycle of two readers behind it.
+  // By TIDs a read of a later version is named first, and then the cycle of two readers.
   EXPECT_EQ(names_of(kBegin + txn(2, 10, 20, 2, 1, R"(["r",0,2,[49,49,0]],["put",0,1,32])") +
                      txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])")),
             (std::vector<std::string>{"G1c", "tid-order"}));
@@ -147,11 +148,11 @@ TEST(CheckerTest, write_skew_is_G2_item) {
 }
 
 TEST(CheckerTest, phantoms_are_G2) {
-  // Missing keys.
+  // The reads are of missing keys.
   const std::string first = txn(2, 10, 20, 2, 1, R"(["r",0,7,null],["insert",0,8,32])");
   expect_found("G2", first + txn(3, 10, 20, 2, 2, R"(["r",0,8,null],["insert",0,7,48])"));
   expect_none(first + txn(3, 10, 20, 2, 2, R"(["r",0,8,[32,32,0]],["insert",0,7,48])"));
-  // Ranges, and what lies behind the limit of one.
+  // The reads are of ranges, and of rows after the limit of one.
   const std::string range =
       kBegin +
       txn(2, 10, 20, 2, 1,
@@ -218,7 +219,7 @@ TEST(CheckerTest, a_scan_of_a_sequence_sees_all_that_is_before_it) {
   expect_none(first + txn(3, 10, 20, 2, 2, R"(["scan",2,null,[32]],["put",0,1,48])") +
               txn(4, 10, 20, 2, 3, R"(["r",0,1,[48,48,0]],["push",2,64])"));
   expect_found("G-single-realtime", first + txn(3, 30, 40, 2, 0, R"(["scan",2,null,[]])"));
-  // Appends that did not see each other stand by TID, whatever their time.
+  // Appends that did not see each other are ordered by TID, whatever their time.
   const std::string late = txn(4, 30, 40, 2, 1, R"(["push",2,64])");
   const std::string early = txn(3, 10, 20, 2, 7, R"(["push",2,48])");
   expect_none(early + late + txn(5, 25, 28, 2, 0, R"(["scan",2,null,[48]])") +
@@ -249,7 +250,7 @@ TEST(CheckerTest, real_time_counts_also_for_those_that_read_only) {
   const std::string old = R"(["r",0,1,[16,16,0]])";
   expect_none(writer + txn(3, 20, 30, 1, 0, old));  // the same nanosecond
   expect_found("G-single-realtime", writer + txn(3, 21, 30, 1, 0, old));
-  // Also over windows, where the cycle is not looked for.
+  // The anomaly is also found over windows, where no cycle is searched.
   expect_found("G-single-realtime", writer + window(0, 50) + txn(3, 60, 70, 2, 0, old));
   expect_none(writer + window(0, 50) + txn(3, 60, 70, 2, 0, R"(["r",0,1,[32,32,0]])"));
   // Two readers that see two writers in two orders: no time is needed.
@@ -272,7 +273,7 @@ TEST(CheckerTest, a_ticket_covers_what_was_seen) {
   const std::string writer = kBegin + txn(2, 10, 20, 5, 1, R"(["put",0,1,32])");
   expect_found("ticket", writer + txn(3, 30, 40, 4, 0, R"(["r",0,1,[32,32,0]])"));
   expect_none(writer + txn(3, 30, 40, 5, 0, R"(["r",0,1,[32,32,0]])"));
-  // Nothing to wait for: it was durable.
+  // There is no wait: the version was durable.
   expect_none(writer + txn(3, 30, 40, 0, 0, R"(["r",0,1,[32,32,0]])", R"("durable_epoch":5)"));
   expect_found("ticket",
                writer + txn(3, 30, 40, 0, 0, R"(["r",0,1,[32,32,0]])", R"("durable_epoch":4)"));
@@ -309,7 +310,8 @@ TEST(CheckerTest, what_was_acknowledged_survives_a_crash) {
   const std::string reader = txn(9, 1100, 1200, 5, 0, reads);
   expect_none(history + crash(50) + open(2) + reader);
   expect_none(history + durable(2) + crash(50) + open(2) + reader);
-  // What the log said counts, not what a later process says that died on the way or recovered more.
+  // The epoch in the log counts, not that of a later process which died on the way or recovered
+  // more.
   expect_none(history + crash_at(2) + crash_at(7) + open(7) + reader);
   expect_found("lost-acknowledged", history + durable(3) + crash_at(2) + open(7) + reader);
   expect_found("lost-acknowledged", history + durable(3) + crash(50) + open(2) + reader);
@@ -318,11 +320,11 @@ TEST(CheckerTest, what_was_acknowledged_survives_a_crash) {
   const std::string half = txn(9, 1100, 1200, 5, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[17,17,0]])");
   expect_found("partial-survival", history + crash(50) + open(2) + half);
   expect_found("lost-acknowledged", history + durable(2) + crash(50) + open(2) + half);
-  // Epochs in which nobody committed may be durable, and their numbers come again.
+  // Epochs without a commit may be durable, and their numbers come again.
   expect_none(history + durable(40) + crash_at(3) +
               txn(7, 1100, 1200, 30, 1, R"(["put",0,9,112])") + crash_at(29) +
               txn(9, 1300, 1400, 50, 0, R"(["r",0,9,null])"));
-  // A commit that waited for durability, and the ticket of one that only read.
+  // The acknowledgements are of a commit that waited for durability, and of the ticket of a reader.
   const std::string acknowledged = R"("durable":41)";
   expect_found("lost-acknowledged",
                history + txn(4, 41, 45, 3, 0, R"(["r",0,2,[48,48,0]])", acknowledged) + crash(50) +
@@ -349,7 +351,7 @@ TEST(CheckerTest, a_write_without_a_TID_is_lost) {
        {R"(["put",0,1,32])", R"(["erase",0,1])", R"(["push",2,32])", R"(["add",0,1,5])"}) {
     expect_found("lost-write", kBegin + txn(2, 10, 20, 2, 0, write) + after);
   }
-  // A record that was not there before, and is not there any more.
+  // The record was not there before, and is not there any more.
   expect_none(kBegin + txn(2, 10, 20, 2, 0, R"(["r",0,1,[16,16,0]])") + after);
 }
 
@@ -358,10 +360,10 @@ TEST(CheckerTest, epochs_do_not_go_back_over_windows) {
   const auto second = [](int epoch) { return txn(3, 60, 70, epoch, 2, R"(["put",0,2,48])"); };
   expect_found("order-epoch", first + second(4));
   expect_none(first + second(5));
-  // What was durable is over.
+  // A durable epoch is over.
   expect_found("order-epoch", first + durable(7) + window(0, 55) + second(7));
   expect_none(first + durable(7) + window(0, 55) + second(8));
-  // Numbers of epochs come again after a crash, but those above what was recovered.
+  // After a crash only numbers of epochs above the recovered one come again.
   const std::string lost = first + txn(4, 60, 70, 9, 1, R"(["put",0,9,64])") + crash_at(6);
   expect_none(lost + txn(3, 80, 90, 7, 2, R"(["put",0,2,48])"));
   expect_found("order-epoch", lost + txn(3, 80, 90, 6, 2, R"(["put",0,2,48])"));

@@ -13,7 +13,7 @@ struct Keyed {
   std::uint32_t value;
 };
 
-// Stable, and linear: a pass for each byte in which keys differ.
+// Sorts stably, in linear time: a pass for each byte in which keys differ.
 void radix_sort(std::vector<Keyed>* items) {
   std::uint64_t differs = 0;
   for (const Keyed& item : *items) differs |= item.key ^ items->front().key;
@@ -133,7 +133,7 @@ void WindowCheck::replay(std::uint32_t node) {
   push_versions(node);
 }
 
-// What a transaction reads of its own writes is what it wrote over the version before it.
+// Checks a read of own writes: it shows them over the version before.
 void WindowCheck::check_own_read(std::uint32_t node, const Op& op) {
   const std::uint32_t number = state_.find(op.storage, op.key);
   const OwnWrite* const own = number == kNone ? nullptr : own_write(number);
@@ -173,7 +173,7 @@ void WindowCheck::write(std::uint32_t node, const Op& op) {
   if (own == nullptr) {
     own = &own_.emplace_back(OwnWrite{number, state_.keys[number].versions.back().state});
   } else {
-    // Nobody else may see what the record is between two writes of one transaction.
+    // No other transaction may see the state between two writes of one transaction.
     intermediate_[key_of_state(number, own->state.digest())] = txn(node).id;
   }
   own->state.apply(op);
@@ -235,7 +235,8 @@ std::uint32_t WindowCheck::find_version(const KeyState& key, std::uint32_t numbe
   return key.versions[at->second].state == state ? at->second : kNone;
 }
 
-// All of an epoch before all of the next: what is recovered or shown ends with an epoch.
+// Orders all of an epoch before all of the next, because recovered states and snapshots end with an
+// epoch.
 void WindowCheck::add_orders() {
   std::uint32_t point = kNone;
   std::uint32_t before = kNone;
@@ -252,12 +253,13 @@ void WindowCheck::add_orders() {
   }
 }
 
-// Those that ended before one began come before it: through a point for each run of ends, each
-// behind the one before. Two edges for a transaction instead of one for each pair.
+// Orders transactions that ended before one began before that one. There is a point for each run of
+// ends, linked to the one before, so two edges for a transaction suffice instead of one for each
+// pair.
 void WindowCheck::add_real_time() {
   std::vector<Keyed> events;
   events.reserve(nodes_.size() * 2);
-  // Begins first: what ends and what begins in the same nanosecond are concurrent.
+  // Begins come first: an end and a begin in the same nanosecond are concurrent.
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
     events.push_back({txn(node).begin_ns * 2, node});
     if (txn(node).end_ns != 0) events.push_back({txn(node).end_ns * 2 + 1, node});
@@ -280,7 +282,7 @@ void WindowCheck::add_real_time() {
   }
 }
 
-// First of all: a transaction that was overwritten makes many reads that nothing explains.
+// Cycles are reported first: an overwritten transaction causes many unexplained reads.
 void WindowCheck::report_cycles() {
   std::vector<Anomaly> cycles;
   for (const Cycle& cycle : graph_.cycles(anomalies_max_)) {
@@ -294,7 +296,7 @@ std::string WindowCheck::describe_cycle(const Cycle& cycle) const {
   std::string text;
   std::vector<std::uint32_t> members;
   const auto is_txn = [this](std::uint32_t node) { return node < nodes_.size(); };
-  // Begins with an edge out of a transaction.
+  // The description begins with an edge out of a transaction.
   std::size_t first = 0;
   while (first < cycle.edges.size() && !is_txn(cycle.edges[first].from)) ++first;
   for (std::size_t i = 0; i < cycle.edges.size(); ++i) {

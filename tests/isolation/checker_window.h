@@ -16,16 +16,16 @@ class WindowCheck {
   WindowCheck(CheckerState* state, const std::vector<TxnLine>& txns, std::size_t anomalies_max);
   void run();
   std::vector<Anomaly> take_anomalies() { return std::move(anomalies_); }
-  // Records that got a version.
+  // Returns the records that got a version.
   const std::vector<std::uint32_t>& written() const { return written_; }
 
  private:
-  // A record that the transaction at work has written, and what it is for it now.
+  // A record that the current transaction has written, and its state for that transaction.
   struct OwnWrite {
     std::uint32_t key;
     RecordState state;
   };
-  // What a read of a record saw: this state, or only whether it is there.
+  // The result of a read of a record: this state, or only whether it is there.
   enum class Seen : std::uint8_t { kState, kPresence };
   struct Read {
     std::uint32_t node;
@@ -35,7 +35,7 @@ class WindowCheck {
     RecordState state;
     std::span<const std::uint64_t> words;  // of the state, for explanations
   };
-  // For each element of a sequence: "all up to here", and "all from here".
+  // Points for each element of a sequence: "all up to here", and "all from here".
   struct SequencePoints {
     std::vector<std::uint32_t> up_to;
     std::vector<std::uint32_t> from;
@@ -59,7 +59,7 @@ class WindowCheck {
   // ---- checker_reads.cc ----------------------------------------------------------------------
   void check_reads(std::uint32_t node);
   // Calls read(key, state, words) for every record of the range that has a row, and miss(key) for
-  // every one that anybody ever wrote and that has none.
+  // every other one that was ever written.
   template <typename OnRow, typename OnMiss>
   void walk_range(const Op& op, OnRow&& row, OnMiss&& miss);
   void check_range(std::uint32_t node, const Op& op);
@@ -111,9 +111,9 @@ class WindowCheck {
   std::unordered_map<std::uint64_t, std::uint64_t> intermediate_;  // of a key's state: txn
   std::unordered_map<std::uint64_t, const TxnLine*> by_id_;        // filled when first needed
   std::map<std::uint32_t, SequencePoints> sequence_points_;
-  std::vector<OwnWrite> own_;              // of the transaction at work
-  std::vector<std::uint64_t> own_pushed_;  // the same: storage, value, …
-  std::uint64_t newest_seen_ = 0;          // the same: TID
+  std::vector<OwnWrite> own_;              // of the current transaction
+  std::vector<std::uint64_t> own_pushed_;  // of the current one: storage, value, …
+  std::uint64_t newest_seen_ = 0;          // of the current one: TID
   std::vector<Anomaly> anomalies_;
 };
 

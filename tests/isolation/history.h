@@ -1,10 +1,11 @@
 #pragma once
-// A history in memory: what FORMAT.md says, in words of 64 bits. The recorder writes operations in
-// this form, the checker reads them, and history_json.h turns them into text and back.
+// A history in memory: the lines of FORMAT.md, in words of 64 bits. The recorder writes operations
+// in this form, the checker reads them, and history_json.h turns them into text and back.
 //
 //   I10  A value names its writer: value / kValuesPerTxn is the id of the transaction that made it,
 //       so that a value whose writer is not known can still be explained.
-//   I11  An operation is a header word and what OpReader reads behind it; nothing points outside.
+//   I11  An operation is a header word and the words that OpReader reads after it; it has no
+//        pointers.
 
 #include <cstdint>
 #include <span>
@@ -16,11 +17,11 @@ namespace foedus::isolation {
 
 inline constexpr std::uint64_t kValuesPerTxn = 16;
 
-// What a record of the storage is.
+// The kind of records in a storage.
 enum class Shape : std::uint8_t {
   kRegister,  // three numbers: two halves that are put, and a counter
   kList,      // values, appended at the end
-  kSequence,  // not records but one sequence of values: a sequential storage
+  kSequence,  // one sequence of values, of a sequential storage
 };
 
 struct StorageLine {
@@ -36,21 +37,21 @@ enum class Outcome : std::uint8_t {
   kCommitted,
   kRolledBack,  // by the user
   kConflict,
-  kUnknown,  // the process died before it could say
+  kUnknown,  // the process died before the report
 };
 
 enum class OpKind : std::uint8_t {
   kRead,    // key, state
-  kExists,  // key, flag: whether it is there was seen, and nothing else
+  kExists,  // key, flag: only the presence was read
   kRange,   // low, high, limit, rows of key and state
   kScan,    // limit, values of a sequence
   kPut,     // key, value: both halves become the value, the counter 0
-  kInsert,  // the same; was absent
-  kUpdate,  // the same; was there
-  kWrite,   // key, value, part 0 or 1: that half becomes the value; was there
-  kAdd,     // key, delta: to the counter; was there
-  kErase,   // key; was there
-  kAppend,  // key, value: at the end of the list, which begins with it if there is none
+  kInsert,  // as kPut; the record was absent
+  kUpdate,  // as kPut; the record was present
+  kWrite,   // key, value, part 0 or 1: that half becomes the value; was present
+  kAdd,     // key, delta: to the counter; was present
+  kErase,   // key; was present
+  kAppend,  // key, value: at the end of the list, which is created if it is absent
   kPush,    // value: at the end of a sequence
 };
 
@@ -66,7 +67,7 @@ struct Op {
   std::span<const std::uint64_t> rest;  // state of a read, rows, or values
 };
 
-// The header word of an operation.
+// Returns the header word of an operation.
 inline std::uint64_t op_word(OpKind kind, std::uint32_t storage, bool flag, std::uint32_t count) {
   return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(flag) << 8 |
          static_cast<std::uint64_t>(storage & 0xffff) << 16 |
@@ -102,7 +103,7 @@ class OpReader {
   std::span<const std::uint64_t> left_;
 };
 
-// One attempt of a transaction that ended.
+// One finished attempt of a transaction.
 struct TxnLine {
   std::uint64_t id = 0;
   std::uint32_t process = 0;  // incarnation
@@ -113,21 +114,21 @@ struct TxnLine {
   Outcome outcome = Outcome::kCommitted;
   std::uint64_t epoch = 0;       // of the ticket
   std::uint64_t ordinal = 0;     // of the TID within the epoch; 0: it has no TID
-  std::uint64_t durable_ns = 0;  // when durability was acknowledged with the commit; 0: it was not
-  std::uint64_t durable_epoch = 0;  // what was known to be durable when it had ended
+  std::uint64_t durable_ns = 0;  // when durability was acknowledged with the commit; 0: never
+  std::uint64_t durable_epoch = 0;  // epoch that was durable when it had ended
   std::vector<std::uint64_t> ops;
 };
 
-// The lines of a history that are no transactions; which members count is in FORMAT.md.
+// The kinds of lines of a history; FORMAT.md has the members of each.
 enum class LineKind : std::uint8_t {
   kHeader,
   kStorage,
   kDrop,
-  kOpen,  // process, epoch: what was recovered
+  kOpen,  // process, epoch: recovered
   kTxn,
   kDurable,  // process, epoch: acknowledged as durable
-  kWindow,   // nobody runs a transaction; epoch: no later snapshot is older
-  kCrash,    // process; epoch, if it is known: what is durable ends with it
+  kWindow,   // no transaction runs; epoch: no later snapshot is older
+  kCrash,    // process; epoch, if it is known: the last durable one
 };
 
 struct Line {

@@ -1,5 +1,5 @@
 // history_check [--history FILE]: checks a history (FORMAT.md) from a file or from standard input.
-// One JSON line of what was checked; each anomaly to stderr. Exit status 0: none.
+// It prints one JSON line of counts, and each anomaly to stderr. Exit status 0: none.
 
 #include <gflags/gflags.h>
 

@@ -94,7 +94,7 @@ void append_op(const Op& op, Writer& out) {
 
 // ---- in ----------------------------------------------------------------------------------------
 
-// A value of JSON, as far as histories need it.
+// A value of the part of JSON that histories need.
 struct Json {
   enum class Type : std::uint8_t { kNull, kBool, kNumber, kText, kList, kMembers };
   Type type = Type::kNull;
@@ -157,7 +157,8 @@ class Parser {
     return true;
   }
 
-  // What history writers put into strings needs no escapes; a backslash keeps what follows.
+  // Strings of history writers need no escapes; after a backslash the next character is taken
+  // unchanged.
   bool string(std::string* out) {
     if (!take('"')) return false;
     while (at_ < text_.size() && text_[at_] != '"') {

@@ -8,11 +8,11 @@
 
 namespace foedus::isolation {
 
-// One line of JSON, with its newline.
+// Appends one line of JSON, with its newline.
 void append_json(const Line& line, std::string* out);
 void append_json(const TxnLine& txn, std::string* out);
 
-// False: the text is not such a line; *why says where.
+// Parses a line. Returns false if the text is no such line; *why names the place.
 bool parse_line(std::string_view text, Line* line, std::string* why);
 
 }  // namespace foedus::isolation

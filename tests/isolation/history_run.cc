@@ -1,5 +1,5 @@
-// history_run: runs a workload, writes its history (FORMAT.md) and checks it. One JSON line of
-// results; anomalies to stderr. Exit status 0: there was none.
+// history_run: runs a workload, writes its history (FORMAT.md) and checks it. It prints one JSON
+// line of results, and anomalies to stderr. Exit status 0: none.
 
 #include <gflags/gflags.h>
 

@@ -1,6 +1,7 @@
 // ctest-labels: concurrency
 // ctest-timeout: 120
-// Short runs of both workloads, checked: no anomaly. In this process, so that sanitizers see all.
+// Short runs of both workloads have no anomaly. They are in this process, so that sanitizers see
+// all.
 #include <gtest/gtest.h>
 
 #include "foedus-core/base/clock.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a checker found, for a person and as members of a JSON line.
+// The results of a checker, for a person and as members of a JSON line.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace foedus::isolation {
 
-// To stderr.
+// Prints all anomalies to stderr.
 void print_anomalies(const Checker& checker);
-// "name":value,…
+// Returns "name":value,…
 std::string stats_json(const Checker& checker);
 
 }  // namespace foedus::isolation

@@ -23,10 +23,10 @@ namespace {
 
 constexpr std::size_t kTapeWords = 4u << 20;
 
-// What processes of a run share, and what they leave on the way out.
+// State that processes of a run share, and results that they leave at their end.
 struct SharedRun {
   SharedState state;
-  RunResult result;  // of the process at work
+  RunResult result;  // of the current process
 };
 
 class Run {
@@ -177,22 +177,23 @@ class Run {
     add(std::move(line));
     return {};
   }
-  // Where recovery will cut the log: what the files say, before the next process writes to them.
-  // The epoch that it reports when it is open may be above, if another one died in between.
+  // Returns where recovery will cut the log, from the files before the next process writes to them.
+  // The epoch that the process reports after its open may be higher, if another one died in
+  // between.
   Result<std::uint64_t> durable_epoch_of_log() const {
     Result<std::unique_ptr<device::FileDevice>> files =
         device::FileDevice::open_to_read(options_.dir);
-    if (files.code() == ErrorCode::kNotFound) return std::uint64_t{0};  // not even begun
+    if (files.code() == ErrorCode::kNotFound) return std::uint64_t{0};  // not begun yet
     FOEDUS_CHECK(files.status());
     FOEDUS_TRY(const log::FoundLog found, log::examine_log(files->get()));
     return found.cut.number();
   }
   static bool crashes_may_come(std::uint64_t life_ms) { return life_ms != 0; }
 
-  // The child.
+  // Runs as the child.
   int be_process(std::uint32_t process, std::uint64_t life_ms, int lines, int answers) {
     if (life_ms != 0) {
-      // Somebody else's kill would do the same; nothing of this process runs after it.
+      // The process kills itself, as another process could; none of its code runs afterwards.
       std::thread([life_ms] {
         std::this_thread::sleep_for(std::chrono::milliseconds(life_ms));
         kill(getpid(), SIGKILL);
@@ -215,7 +216,8 @@ class Run {
   }
 
   // Takes the lines of the child until it ends. A window's transactions are taken off the tapes
-  // before the child goes on, and checked while it does. While crashes are left nothing is over.
+  // before the child goes on, and checked while it does. The run is not over while crashes are
+  // left.
   void follow(int lines, int answers, bool goes_on_anyway) {
     std::string text;
     char buffer[4096];
@@ -238,7 +240,7 @@ class Run {
     if (line.kind == LineKind::kWindow) {
       drain();
       const char answer = (goes_on_anyway && !checker_.has_enough()) || !is_over() ? 'g' : 'q';
-      // A child that is dead meanwhile asks nothing.
+      // A child that has died meanwhile needs no answer.
       if (write(answers, &answer, 1) != 1) return;
     }
     add_drained();

@@ -1,6 +1,6 @@
 #pragma once
-// A run: a database under a workload, in windows between which nobody runs a transaction, with
-// gleans, and with processes that die. Each window's history goes to the checker, and to a file.
+// A run: a database under a workload, in windows between which no transaction runs, with gleans,
+// and with processes that die. Each window's history goes to the checker, and to a file.
 
 #include <cstdint>
 #include <string>
@@ -20,11 +20,11 @@ struct RunOptions {
   std::uint32_t sessions = 4;
   std::uint32_t socs = 1;
   std::uint64_t txns = 100'000;  // on the history, attempts that conflict included
-  double seconds = 0;            // ends the run, too; 0: does not
+  double seconds = 0;            // ends the run, too; 0: no limit
   std::uint64_t txns_per_window = 20'000;
   std::uint32_t crashes = 0;
-  std::uint64_t crash_ms_max = 1'500;    // a process lives so long at most while crashes are left
-  bool gleans = true;                    // at a quick pace, and pages go at each
+  std::uint64_t crash_ms_max = 1'500;    // longest life of a process while crashes are left
+  bool gleans = true;                    // at a quick pace, and pages are dropped at each
   std::uint64_t keys = 4'000;            // of each storage of registers
   std::uint64_t slots = 32;              // of each storage of lists, 1 .. kSlotsMax
   std::uint32_t for_update_percent = 2;  // of reads: those that lock
@@ -32,7 +32,7 @@ struct RunOptions {
   std::uint64_t epoch_interval_us = 2'000;
   std::uint64_t seed = 1;
   std::size_t anomalies_max = 20;
-  std::uint64_t progress_txns = 0;  // a line to stderr after so many; 0: none
+  std::uint64_t progress_txns = 0;  // a line to stderr after this many; 0: none
 };
 
 struct RunResult {
@@ -42,7 +42,7 @@ struct RunResult {
   std::uint64_t processes = 0;
 };
 
-// Runs, and feeds `checker`. REQUIRES: no other thread, if it forks.
+// Runs the workload, and feeds `checker`. REQUIRES: no other thread, if it forks.
 Result<RunResult> run_history(const RunOptions& options, Checker* checker);
 
 }  // namespace foedus::isolation

@@ -1,4 +1,4 @@
-// The operations of a session's transactions, and what goes onto the tape of each.
+// The operations of a session's transactions, and their entries on the tape.
 #include <array>
 #include <cstring>
 
@@ -108,7 +108,7 @@ Status SessionWorker::scan(Txn& txn, std::uint64_t limit) {
   Scan rows = txn.scan(*space_.sequence, {.limit = limit});
   std::uint32_t count = 0;
   for (const Row& row : rows) {
-    // A value, and the same behind a filling that depends on it.
+    // A row is a value, a filling that depends on it, and the value again.
     std::uint64_t value = 0;
     std::uint64_t again = 0;
     if (row.payload.size() >= 16) {
@@ -126,7 +126,8 @@ Status SessionWorker::scan(Txn& txn, std::uint64_t limit) {
   return {};
 }
 
-// A write that found what it needs is noted as itself; one that did not has seen just that.
+// Notes a write whose premise held; of one whose premise failed, the presence or absence that it
+// saw.
 Status SessionWorker::note_write(const Status& status, OpKind kind, const Store& store,
                                  std::uint64_t key, bool flag, std::uint64_t value) {
   if (is_missing(status) || status.code() == ErrorCode::kAlreadyExists) {
@@ -169,7 +170,7 @@ Status SessionWorker::write_part(Txn& txn, const Store& store, std::uint64_t key
 }
 
 Status SessionWorker::add(Txn& txn, const Store& store, std::uint64_t key) {
-  // Any sum of some of them is of no others.
+  // Sums of different sets of random deltas differ.
   const std::uint64_t delta = random_.next() >> 12 | 1;
   const auto change = static_cast<std::int64_t>(delta);
   const Status status = store.is_array()
@@ -182,10 +183,10 @@ Status SessionWorker::erase(Txn& txn, const Store& store, std::uint64_t key) {
   return note_write(txn.erase(store.keyed(), store.key(key)), OpKind::kErase, store, key, false, 0);
 }
 
-// Reads the list, and writes it with one value more; a full one is left for the slot's next key.
+// Reads the list, and writes it with one more value; a full one is left for the slot's next key.
 Status SessionWorker::append(Txn& txn, const Store& store, std::uint64_t slot) {
   auto& current = space_.shared->current[store.number()][slot];
-  // order: relaxed, a hint: the list says itself whether it is full.
+  // order: relaxed, a hint: the list itself tells whether it is full.
   const std::uint64_t turn = current.load(std::memory_order_relaxed);
   const std::uint64_t key = slot * kListsPerSlot + turn;
   Words values;

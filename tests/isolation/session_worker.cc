@@ -9,7 +9,7 @@ namespace foedus::isolation {
 
 namespace {
 
-// The session behind the public one, whose context knows the TID that a commit chose. An explicit
+// Returns the session of the public one, whose context has the TID that a commit chose. An explicit
 // instantiation may name a private member.
 engine::EngineSession* engine_session_of(const Session& session);
 
@@ -43,8 +43,8 @@ void SessionWorker::sync_point_hook(const char* place) {
   if (at_work != nullptr && std::strcmp(place, "commit:published") == 0) at_work->note_tid();
 }
 
-// R2. Rows of a log's tail are committed in this thread, too, by other sessions: then the
-// transaction has written nothing, or has no TID yet.
+// R2. Other sessions also commit rows of a log's tail in this thread; then the transaction has no
+// writes, or no TID yet.
 void SessionWorker::note_tid() {
   occ::WriteSet& writes = engine_session_->context().sets().writes();
   if (writes.is_empty()) return;
@@ -101,7 +101,7 @@ void SessionWorker::run(std::uint64_t txns) {
     const base::Random before = random_;
     const auto body = [&](Txn& txn) { return random_body(txn, plan); };
     for (std::uint32_t tries = 0; tries < kTriesMax && !attempt(plan, body); ++tries) {
-      random_ = before;  // the same again
+      random_ = before;  // repeat the transaction
       plan.options.is_retry = plan.kind == TxnKind::kSerializable;
     }
   }
@@ -149,7 +149,7 @@ void SessionWorker::note_commit(const Plan& plan, Result<Ticket> ticket) {
     tape_.note_end(Outcome::kConflict, 0, end_ns, 0, 0);
     return;
   }
-  if (!ticket.is_ok()) return fail(ticket.status());  // it stays unknown
+  if (!ticket.is_ok()) return fail(ticket.status());  // the outcome stays unknown
   const std::uint64_t epoch = ticket->epoch().number();
   const std::uint64_t tid_epoch = tape_.last_tid_epoch();
   if (tid_epoch != 0 && tid_epoch != epoch) {
@@ -193,7 +193,7 @@ Status SessionWorker::random_body(Txn& txn, const Plan& plan) {
   for (std::uint64_t i = 0; i < operations; ++i) {
     FOEDUS_CHECK(random_operation(txn, plan.reads_only));
   }
-  // Rarely: a scan conflicts with every append meanwhile.
+  // Scans are rare, because a scan conflicts with every append meanwhile.
   const bool is_snapshot = plan.kind != TxnKind::kSerializable;
   if (random_.below(is_snapshot ? 10 : 150) == 0) {
     FOEDUS_CHECK(scan(txn, random_.below(3) == 0 ? random_.below(200) + 1 : ~std::uint64_t{0}));
@@ -261,7 +261,7 @@ void SessionWorker::audit(std::uint32_t share, std::uint32_t shares) {
       std::uint64_t low = part * kAuditWidth;
       std::uint64_t high = std::min(low + kAuditWidth, store.keys());
       if (is_list) {
-        // Of a slot, its newest lists: no others change.
+        // The reads are of a slot's newest lists, as no others change.
         const std::uint64_t turn = space_.shared->current[store.number()][part].load();
         low = part * kListsPerSlot + (turn > 30 ? turn - 30 : 0);
         high = std::min(part * kListsPerSlot + turn + 3, store.keys());

@@ -13,9 +13,9 @@
 
 namespace foedus::isolation {
 
-// What all sessions, and all processes of a run, know.
+// State that all sessions, and all processes of a run, share.
 struct SharedState {
-  // Of each slot of a list storage: which of its keys is appended to.
+  // For each slot of a list storage, the key to which transactions append.
   std::atomic<std::uint64_t> current[kStores][kSlotsMax];
   std::atomic<std::uint64_t> sequence_values;  // of the current sequence, about
   std::atomic<std::uint64_t> horizon;          // no snapshot that is asked for is older
@@ -23,7 +23,7 @@ struct SharedState {
   std::atomic<bool> stops;                     // an operating error
 };
 
-// What the sessions of one process work on.
+// Objects that the sessions of one process use.
 struct Workspace {
   Database* db = nullptr;
   Workload workload = Workload::kRegister;
@@ -41,17 +41,17 @@ class SessionWorker {
   SessionWorker(const SessionWorker&) = delete;
   SessionWorker& operator=(const SessionWorker&) = delete;
 
-  // Runs so many transactions, attempts aside, unless the tape is full before.
+  // Runs `txns` transactions, whatever attempts they need, unless the tape is full before.
   void run(std::uint64_t txns);
-  // Reads all records, this session its share of them. Behind a crash.
+  // Reads this session's share of all records, after a crash.
   void audit(std::uint32_t share, std::uint32_t shares);
   const Status& failure() const { return failure_; }
 
-  // For the sync points of this thread's commit; null: none is at work.
+  // Handles the sync points of this thread's commit.
   static void sync_point_hook(const char* place);
 
  private:
-  // What transactions do. REQUIRES: random_ stands where it stood at the first try.
+  // The plan of a transaction. REQUIRES: random_ has its state of the first try.
   struct Plan {
     TxnKind kind = TxnKind::kSerializable;
     bool reads_only = false;
@@ -60,7 +60,7 @@ class SessionWorker {
     TxnOptions options;
   };
   Plan make_plan();
-  // False: it conflicted, and is to be tried again.
+  // Returns false after a conflict, which is to be tried again.
   template <typename Body>
   bool attempt(const Plan& plan, Body&& body);
   void raise_newest_commit(std::uint64_t epoch);

@@ -83,7 +83,7 @@ Key Store::key(std::uint64_t number) const {
   if (kind_ != Kind::kLayers) return foedus::key(last);
   Key key;
   key.append_raw(kPrefix.data(), kPrefix.size());
-  // Sixteen layers below the shared one.
+  // There are sixteen layers below the shared one.
   const char layer = static_cast<char>('a' + std::min<std::uint64_t>(15, number * 16 / keys_));
   return key.append_raw(&layer, 1).append_raw("12345678", 8).append(last);
 }
@@ -97,7 +97,7 @@ std::uint64_t Store::number_of(std::string_view key) const {
 }
 
 std::string register_row(const Store& store, std::uint64_t key, std::uint64_t value) {
-  // Sizes that change, so that records move.
+  // The sizes change, so that records move.
   const std::uint64_t filling = store.is_array() ? 0 : value % 7 == 0 ? value % 400 : key % 4 * 8;
   const RegisterRow fields{key, value, value, 0, filling};
   std::string row(as_payload(fields));

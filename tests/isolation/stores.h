@@ -1,6 +1,6 @@
 #pragma once
 // The storages of a workload, their keys and rows. A row carries its key and a filling that depends
-// on it, so that half of a row and a row of another key show.
+// on it, so that half of a row and a row of another key are noticed.
 
 #include <span>
 #include <string>
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kListMax = 12;        // values; then the next ke
 inline constexpr std::uint64_t kListsPerSlot = 4096;
 inline constexpr std::uint64_t kSlotsMax = 64;
 
-// A storage of records. Keys are numbers, in whose order those of Master-Trees are.
+// A storage of records. Keys are numbers; those of Master-Trees are in their order.
 class Store {
  public:
   // A short-keyed and a long-keyed Master-Tree, a hash, an array.
@@ -60,10 +60,10 @@ inline constexpr std::uint32_t kRowBytesMax = 512;
 inline constexpr std::uint32_t kPartOffset[2] = {8, 16};  // of a register's halves
 inline constexpr std::uint32_t kCounterOffset = 24;
 
-// The row of a register that was put, or of a list.
+// Returns the row of a register that was put.
 std::string register_row(const Store& store, std::uint64_t key, std::uint64_t value);
 std::string list_row(const Store& store, std::uint64_t key, std::span<const std::uint64_t> values);
-// The state in a row; of a row that nobody has written, a state that nobody has written either.
+// Appends the state in a row; for a row that was never written, a state that was never written.
 void append_state(const Store& store, std::uint64_t key, std::string_view row, Words* words);
 
 }  // namespace foedus::isolation

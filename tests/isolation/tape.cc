@@ -47,7 +47,7 @@ bool Tape::put(const TxnLine& txn) {
 
 void Tape::note_tid(std::uint64_t epoch, std::uint64_t ordinal) {
   set(kEpoch, epoch);
-  set(kOrdinal, ordinal);  // last: it says that there is one
+  set(kOrdinal, ordinal);  // last, because it marks the TID as valid
 }
 
 void Tape::note_end(Outcome outcome, std::uint64_t epoch, std::uint64_t end_ns,

@@ -1,14 +1,14 @@
 #pragma once
-// Tape: what one session has done, in memory that outlives its process. A session writes, the
-// recorder's parent reads when the session rests or its process is dead.
+// Tape: the transactions of one session, in memory that outlives its process. The session writes;
+// the recorder's parent reads when the session rests or its process is dead.
 //
 //   R1  A transaction is on the tape, with all its operations and the outcome "unknown", before its
-//       commit begins; one that never came so far was seen by nobody.
-//   R2  Its TID is there before anybody can see what it wrote, and before its epoch can become
+//       commit begins; no reader can have seen an earlier one.
+//   R2  Its TID is there before a reader can see its writes, and before its epoch can become
 //       durable: it is taken at the sync point commit:published, where the records are still marked
-//       as being written and the session still holds the epoch. So no commit that counts is without
-//       its TID, and after a crash the recovered epoch alone says whether it survived.
-//   R3  What is behind `used` does not exist. It is raised when what it covers is complete.
+//       as being written and the session still holds the epoch. So every visible or durable commit
+//       has its TID, and after a crash the recovered epoch alone says whether it survived.
+//   R3  Words after `used` do not exist. It is raised when the words that it covers are complete.
 
 #include <atomic>
 #include <cstdint>
@@ -43,13 +43,13 @@ class Tape {
   // ---- the session ---------------------------------------------------------------------------
   // Too full for another transaction of the usual size.
   bool is_full() const { return used() > words_max_ / 2; }
-  // All but outcome, end and what a commit tells. False: no room.
+  // Puts all but outcome, end and the results of the commit. Returns false if there is no space.
   bool put(const TxnLine& txn);
-  // The transaction put last.
+  // Notes the TID of the transaction that was put last.
   void note_tid(std::uint64_t epoch, std::uint64_t ordinal);
   void note_end(Outcome outcome, std::uint64_t epoch, std::uint64_t end_ns,
                 std::uint64_t durable_ns, std::uint64_t durable_epoch);
-  std::uint64_t last_tid_epoch() const;  // of the same; 0: it has no TID
+  std::uint64_t last_tid_epoch() const;  // of that one; 0: it has no TID
 
   // ---- the parent ----------------------------------------------------------------------------
   // Takes everything off.
@@ -66,7 +66,7 @@ class Tape {
 
  private:
   static constexpr std::size_t kBegin = 8;  // the first word is `used`
-  // Words of a head.
+  // The words of a head.
   enum Field : std::size_t {
     kWords,
     kId,
@@ -83,7 +83,7 @@ class Tape {
     kFields,
   };
 
-  // The words that a killed process may leave half of a change in are atomic.
+  // Words in which a killed process could leave half of a change are atomic.
   std::atomic_ref<std::uint64_t> used_word() const { return std::atomic_ref(words_[0]); }
   std::size_t used() const {
     // order: acquire, pairs with the release of R3.

@@ -10,7 +10,7 @@ namespace foedus::isolation {
 
 namespace {
 
-constexpr std::uint64_t kSequenceMax = 3'000;  // values, about; then comes the next sequence
+constexpr std::uint64_t kSequenceMax = 3'000;  // values, about; then the next sequence
 constexpr std::string_view kSequenceName = "sequence-";
 
 Options options_of(const RunOptions& run) {
@@ -77,7 +77,7 @@ class Worker {
   }
 
  private:
-  // All sessions at work, then none. Whether to go on.
+  // Runs all sessions until they rest. Returns whether to go on.
   template <typename Work>
   Result<bool> window(Work&& work) {
     std::vector<std::thread> threads;
@@ -110,7 +110,7 @@ class Worker {
             Shape::kSequence};
   }
 
-  // The newest that there is. Older ones are left where a process died between the two steps below.
+  // Finds the newest sequence. Older ones are left if a process died between the two steps below.
   Status find_sequence() {
     std::uint32_t newest = kFirstSequence;
     std::vector<std::uint32_t> found;
@@ -135,7 +135,7 @@ class Worker {
     return {};
   }
 
-  // The next sequence in place of one that has become long: a scan reads all of it.
+  // Replaces a long sequence by the next one, because a scan reads all of it.
   Status turn_sequence() {
     if (parts_.shared->sequence_values.load() < kSequenceMax) return {};
     parts_.shared->sequence_values.store(0);

@@ -1,6 +1,6 @@
 #pragma once
-// What a process of a run does: opens the database, audits it behind a crash, and runs windows
-// until it is told that it is enough.
+// The work of a process of a run: it opens the database, audits it after a crash, and runs windows
+// until it gets the answer to stop.
 
 #include <functional>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace foedus::isolation {
 
 // Takes the lines that are no transactions, in order. At a kWindow the tapes are complete, and the
-// answer is whether to go on.
+// result is whether to go on.
 using LineSink = std::function<bool(const Line&)>;
 
 struct WorkerParts {
