@@ -1,9 +1,8 @@
 #pragma once
 // The state of the checker for records and sequences: their versions in the order of TIDs.
 //
-//   I8  versions[0] was there before the history's windows that are still kept, or is how the
-//   record
-//       was born; the others follow by TID. Those from window_begin on are of the open window.
+//   I8  versions[0] precedes the windows that are still kept, or is the record's initial state; the
+//       others follow by TID. Those from window_begin on are of the open window.
 //   I9  Every write makes a state that the record never had before, except for absence: values are
 //       unique, and so are counters to which unique deltas are added. So a state that was read
 //       identifies its version; an absence is one of the absent versions.

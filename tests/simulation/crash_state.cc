@@ -84,7 +84,7 @@ std::string StateCheck::compare_snapshot(const Reading& reading,
 
 std::string StateCheck::compare_content(const Content& all, Epoch epoch) const {
   Content expected = history_.content_at(epoch);
-  // What was made later is empty, what was dropped since is not there.
+  // A storage that was created later is empty, and a dropped one is missing.
   std::erase_if(expected, [&](const auto& one) { return !all.contains(one.first); });
   Content found = all;
   std::erase_if(found, [&](const auto& one) {
@@ -108,7 +108,7 @@ std::string StateCheck::open_early(Life* life, Options options, const std::vecto
     const Reading reading =
         life->read(keys_, {.isolation = Isolation::kSnapshot, .newest_existing = true});
     const bool is_missing = reading.status.code() == ErrorCode::kNotFound && !newest.is_valid();
-    if (is_missing) return;  // none was made
+    if (is_missing) return;  // no snapshot was made
     if (!reading.status.is_ok()) {
       wrong = "an early read: " + reading.status.message();
     } else if (reading.covered < newest) {
@@ -129,12 +129,12 @@ std::string StateCheck::open_early(Life* life, Options options, const std::vecto
 std::string StateCheck::verify(const FailingDevice& device) const {
   ++counts_->verified;
   Result<cli::ClosedDatabase> database = cli::ClosedDatabase::of(device.copy());
-  if (database.code() == ErrorCode::kNotFound) return {};  // before the first file
+  if (database.code() == ErrorCode::kNotFound) return {};  // power failed before the first file
   if (!database.is_ok()) return "verify: " + database.status().message();
   cli::Findings findings;
   const auto log = cli::verify_log(*database, &findings);
   if (!log.is_ok()) return "verify: " + log.status().message();
-  // Older ones are no part of the database.
+  // Older manifests are no part of the database.
   if (!database->manifests.empty()) {
     const auto manifest =
         snapshot::read_manifest(database->device.get(), database->manifests.back());
@@ -145,7 +145,7 @@ std::string StateCheck::verify(const FailingDevice& device) const {
   return "verify: " + cli::line_of(findings.kept().front());
 }
 
-// Power fails while it recovers, or soon after.
+// Power fails during recovery, or soon after.
 std::string StateCheck::crash_again(FailingDevice* device, base::Random* random,
                                     std::vector<Epoch>* allowed) {
   ++counts_->second_crashes;
@@ -179,7 +179,7 @@ std::string StateCheck::crash_again(FailingDevice* device, base::Random* random,
   return {};
 }
 
-// A few transactions, the last one acknowledged.
+// Runs a few transactions, of which the last one is acknowledged.
 Status StateCheck::run_some(Life* life, Content* content, base::Random* random) {
   std::uint64_t serial = kSerialsOfStates + random->below(1'000);
   Ticket last;
@@ -197,7 +197,7 @@ Status StateCheck::run_some(Life* life, Content* content, base::Random* random) 
       return {};
     };
     FOEDUS_TRY(const Ticket ticket, life->transact(perform_all, {}));
-    if (ticket.epoch() > last.epoch()) last = ticket;  // one that only read may have an older one
+    if (ticket.epoch() > last.epoch()) last = ticket;  // a reader may have an older one
     std::vector<Change> changes;
     for (const Operation& operation : operations) {
       if (expect(operation, content, &changes) != operation.seen) {
@@ -238,8 +238,8 @@ std::string StateCheck::go_on(FailingDevice* device, Life* life, Content content
 std::string StateCheck::run(CrashState state) {
   base::Random random(chance_of(plan_.seed, 2, 2 * state.call + (state.is_half ? 1 : 0)));
   FailingDevice& device = *state.device;
-  // Where the process dies first, what is found later is in the system's cache only, and may be
-  // lost when power fails in the midst of relying on it.
+  // If the process dies first, the files that are found later are in the system's cache only, and
+  // may be lost when power fails after the recovery has relied on them.
   const bool dies = random.below(4) == 0;
   if (dies) {
     ++counts_->deaths;
@@ -288,7 +288,7 @@ std::string StateCheck::corrupt(const FailingDevice& closed, std::uint64_t chanc
   const std::string& name = names[random.below(names.size())];
   const std::vector<char> bytes = device->bytes_of(name);
   if (bytes.empty()) return {};
-  // What is behind the last byte that is not zero was never written.
+  // Bytes after the last one that is not zero were never written.
   std::size_t end = bytes.size();
   while (end > 1 && bytes[end - 1] == 0) --end;
   const std::uint64_t offset = random.below(end);

@@ -1,7 +1,8 @@
 #pragma once
-// CrashState: what a device holds when power fails at one of its calls, and what an engine must
-// make of it: the state at the end of an epoch that is no older than the last one that was
-// acknowledged, in all storages and the catalog, also after more power failures while it recovers.
+// CrashState: the contents of a device when power fails at one of its calls, and the check of their
+// recovery. The recovered state must be that at the end of an epoch, not older than the last
+// acknowledged one, in all storages and the catalog, also after more power failures during
+// recovery.
 
 #include <cstdint>
 #include <memory>
@@ -18,20 +19,20 @@ namespace foedus::simulation {
 
 struct Counts {
   std::uint64_t states = 0;  // images of a device after a crash that were recovered
-  std::uint64_t by_kind[testing::kCallKinds] = {};  // of the call at which it failed
+  std::uint64_t by_kind[testing::kCallKinds] = {};  // by the call at which power failed
   std::uint64_t half_writes = 0;
   std::uint64_t recoveries = 0;
-  std::uint64_t deaths = 0;  // of the process, power failed later or not at all
+  std::uint64_t deaths = 0;  // deaths of the process; power failed later or not at all
   std::uint64_t second_crashes = 0;
   std::uint64_t early_opens = 0;
-  std::uint64_t continued = 0;  // transactions were made on it, and it crashed again
+  std::uint64_t continued = 0;  // transactions were made on the state, and it crashed again
   std::uint64_t verified = 0;   // by the code of `foedus verify`
   std::uint64_t corruptions = 0;
-  std::uint64_t refusals = 0;  // of corrupted ones
+  std::uint64_t refusals = 0;  // of corrupted databases
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
   std::uint64_t faults = 0;
-  // Of the lives of the run itself, not of the states.
+  // Counts of the lives of the run itself, not of the states.
   std::uint64_t pages_evicted = 0;  // from caches of snapshot pages
   std::uint64_t writers_waited_us = 0;
   std::uint64_t snapshot_files_removed = 0;
@@ -43,10 +44,10 @@ struct CrashState {
   std::unique_ptr<testing::FailingDevice> device;  // just before power fails
   testing::Call kind{};                            // at this call,
   std::string name;                                // of this file,
-  std::uint64_t call = 0;                          // which is the changing one of this number
+  std::uint64_t call = 0;                          // the changing call of this number
   bool is_half = false;                            // half of the write is done
-  Epoch acknowledged;                              // of this and earlier epochs nothing is lost
-  Epoch newest;                                    // and later ones were not over
+  Epoch acknowledged;                              // up to this epoch no commit is lost
+  Epoch newest;                                    // later ones were not over
 
   std::string describe() const;
 };
@@ -57,19 +58,20 @@ class StateCheck {
              Counts* counts)
       : plan_(plan), keys_(keys), history_(history), counts_(counts) {}
 
-  // What is wrong; empty: nothing.
+  // Checks a state. Returns a complaint, or an empty string.
   std::string run(CrashState state);
 
-  // Which of `allowed` the database holds the state of, the last one of them. "No epoch", and
-  // `wrong`: none.
+  // Returns the last epoch of `allowed` whose state the database has, or an invalid epoch and a
+  // complaint in `wrong`.
   Epoch match(const Reading& reading, const std::vector<Epoch>& allowed, std::string* wrong) const;
-  // What is wrong in what a snapshot transaction read. What covers more than the last of `allowed`
-  // was made in a life that the history does not know: it holds the state of one of them.
+  // Returns a complaint about the reads of a snapshot transaction, or an empty string. A snapshot
+  // that covers more than the last of `allowed` was made in a life that the history does not know:
+  // it has the state of one of them.
   std::string compare_snapshot(const Reading& reading, const std::vector<Epoch>& allowed) const;
-  // Opens for snapshots, reads at each place of recovery, waits for its end.
+  // Opens the database for snapshots, reads at each place of recovery, and waits for its end.
   std::string open_early(Life* life, Options options, const std::vector<Epoch>& allowed,
                          Status* opened);
-  // Flips a bit of a database that was closed in order: it is refused by name, or harmless.
+  // Flips a bit of a closed database, which must be refused by name, or be harmless.
   std::string corrupt(const testing::FailingDevice& closed, std::uint64_t chance);
 
  private:

@@ -1,6 +1,7 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// As crash_states_test, without gleans but those of recovery: all is in the log.
+// The crash states of crash_states_test, without gleans except those of recovery: all commits are
+// in the log.
 #include "tests/simulation/run_states.h"
 
 namespace foedus::simulation {

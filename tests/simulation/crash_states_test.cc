@@ -1,7 +1,7 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// Power failures at the calls of the device in runs of everything that there is: each state that is
-// left is recovered and compared. A seed repeats a run; FOEDUS_TEST_SEED gives one.
+// Power failures at the calls of the device in runs with all features: each resulting state is
+// recovered and compared. A seed repeats a run; FOEDUS_TEST_SEED gives one.
 #include "tests/simulation/run_states.h"
 
 namespace foedus::simulation {

@@ -1,6 +1,6 @@
 // ctest-labels: memory
 // ctest-timeout: 300
-// As crash_states_test, of databases that were just made: at every call.
+// The crash states of crash_states_test at every call of new databases.
 #include "tests/simulation/run_states.h"
 
 namespace foedus::simulation {

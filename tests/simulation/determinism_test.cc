@@ -1,6 +1,6 @@
 // A seed decides a run to the byte of every file (Z1): two runs of one plan make the same calls of
-// the device and leave the same files after each step. Threads, what was in memory before and how
-// many crash states are looked at in between make no difference.
+// the device and leave the same files after each step. Threads, earlier contents of memory and the
+// number of crash states that are checked in between make no difference.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,7 +33,7 @@ TEST(DeterminismTest, a_seed_run_twice_makes_the_same_calls_and_the_same_bytes) 
     plan.seed = seed;
     plan.stride = 0;
     const Traced first = trace_of(plan);
-    const std::vector<char> other_addresses(seed << 16);  // what is made later lies elsewhere
+    const std::vector<char> other_addresses(seed << 16);  // moves later allocations
     ASSERT_EQ(first, trace_of(plan));
     plan.states_from_step = plan.steps - 10;
     plan.stride = 16;

@@ -1,4 +1,4 @@
-// Runs that failed once, as they were after shrinking.
+// Runs that failed once, as shrinking left them.
 #include <gtest/gtest.h>
 
 #include "tests/simulation/isolated.h"
@@ -6,8 +6,8 @@
 namespace foedus::simulation {
 namespace {
 
-// A hash whose samples end in an earlier partition than the last one: the boundary behind all of
-// them was not one between bins, and the composer stopped.
+// The samples of a hash storage ended in an earlier partition than the last one: the boundary after
+// all of them was not between bins, and the composer stopped.
 TEST(FoundTest, a_partition_of_a_hash_ends_between_bins_where_no_sample_is_left) {
   Plan plan;
   plan.seed = 100'150;
@@ -19,8 +19,8 @@ TEST(FoundTest, a_partition_of_a_hash_ends_between_bins_where_no_sample_is_left)
   EXPECT_EQ(run_isolated(plan).failure, "");
 }
 
-// A glean at its pace, let run by a wait of a read, had installed pages since they were searched:
-// the read has to be made again, as transact() would.
+// A glean by pace, which ran in a wait of a read, had installed pages since the search: the read
+// has to be repeated, as transact() does.
 TEST(FoundTest, a_read_of_what_was_recovered_is_tried_again_behind_an_install) {
   Plan plan;
   plan.seed = 99'500'406;

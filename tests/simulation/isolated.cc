@@ -38,7 +38,7 @@ std::string read_all(int from) {
   return all;
 }
 
-// What one engine gives back is memory for the next one, without the system's clearing it.
+// Lets memory of one engine be reused by the next one without a clearing by the system.
 void keep_memory() {
   constexpr int kBytes = 32 << 20;
   mallopt(M_ARENA_MAX, 1);

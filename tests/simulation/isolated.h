@@ -8,7 +8,8 @@
 
 namespace foedus::simulation {
 
-// `seconds_max`: what takes longer hangs. REQUIRES: one thread.
+// Runs a plan in a process of its own; one that takes longer than `seconds_max` hangs. REQUIRES:
+// one thread.
 Outcome run_isolated(const Plan& plan, unsigned seconds_max = 600);
 
 }  // namespace foedus::simulation

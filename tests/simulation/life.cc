@@ -59,7 +59,7 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   options.huge_pages = Facility::kOff;
   options.numa_binding = Facility::kOff;
   options.glean.log_bytes = 1u << 20;
-  // The least, so that writers come to wait.
+  // The least bound, so that writers have to wait.
   options.glean.log_bytes_max = 2u << 20;
   options.glean.pages = 1'024;
   options.glean.interval_us = gleans ? 5'000 + random->below(20) * 10'000 : 0;
@@ -114,7 +114,7 @@ Result<Ticket> Life::transact_once(engine::EngineSession* session, const Functio
   FOEDUS_TRY(Txn txn, engine::begin_txn(session, options));
   Status status = function(&txn);
   if (status.is_ok()) return txn.commit();
-  // An error that rests on reads which no longer hold is none: the reads are the conflict.
+  // An error that depends on reads which no longer hold is a conflict of the reads.
   FOEDUS_CHECK(txn.verify());
   return status;
 }
@@ -134,8 +134,8 @@ Reading Life::read(const std::vector<std::string>& keys, const TxnOptions& optio
 Status Life::read_storages(Txn* txn, const std::vector<std::string>& keys, Reading* reading) {
   for (const StorageInfo& info : engine_->catalog().list()) {
     StorageModel storage{info.id, info.kind, info.name, info.records, info.payload_bytes, {}};
-    // Beside the end of recovery, which a wait of this reading lets run, what an early snapshot has
-    // may be dropped.
+    // A storage of an early snapshot may be dropped at the end of recovery, which runs in a wait of
+    // this reading.
     occ::StorageControl* const control = find(info.id);
     if (control == nullptr) continue;
     const Status read = read_storage(txn, keys, control, &storage, &reading->wrong);
@@ -200,7 +200,7 @@ std::string sequential_payload(std::uint64_t serial, std::uint32_t session, std:
 }
 
 std::string wrong_order(const std::vector<std::string>& payloads) {
-  std::map<std::string, std::string> last;  // serial by session
+  std::map<std::string, std::string> last;  // serial number by session
   for (const std::string& payload : payloads) {
     if (payload.size() < kSerialDigits + kSessionDigits + 2) return "a record was cut";
     const std::string serial = payload.substr(0, kSerialDigits);

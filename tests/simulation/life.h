@@ -1,6 +1,6 @@
 #pragma once
-// Life: a database of the simulation from its opening to its end, driven by one thread; and the
-// reading of all that is in it.
+// Life: a database of the simulation from its open to its end, driven by one thread; and a reading
+// of all of it.
 
 #include <cstdint>
 #include <functional>
@@ -18,24 +18,25 @@
 
 namespace foedus::simulation {
 
-// The keys that are used in a run, ascending; ~20 bytes, or with prefixes in common, or long.
+// Returns the keys of a run, ascending; ~20 bytes, or with common prefixes, or long.
 std::vector<std::string> make_keys(std::uint64_t seed, std::uint64_t count);
 
-// Small ones of all kinds: 1 to 4 SOCs, a cache and a gleaner that have little memory.
+// Returns random options of small databases: 1 to 4 SOCs, little memory for the cache and the
+// gleaner.
 Options make_options(base::Random* random, std::uint32_t sessions_max, bool gleans);
 
-// All that a transaction saw.
+// The results of a transaction that read all.
 struct Reading {
-  Status status;  // why it could not be read
+  Status status;  // the reason of a failed reading
   Epoch covered;  // of a snapshot
   Content content;
-  std::string wrong;  // what can never be; empty: nothing
+  std::string wrong;  // an impossible content; empty: none
 };
 
 class Life {
  public:
   Life(testing::FailingDevice* device, std::uint64_t seed) : device_(device), runtime_(seed) {
-    runtime_.starve("foedus-pool");  // it clears memory ahead of use, which is most of a short life
+    runtime_.starve("foedus-pool");  // clearing memory ahead of use takes most of a short life
   }
 
   Status open(const Options& options);
@@ -46,20 +47,20 @@ class Life {
   Epoch current() { return engine_->clock().current(); }
   Status glean() { return engine_->gleaning()->glean({}).status(); }
 
-  // The handle of a storage by its id; null: it was dropped.
+  // Returns the handle of a storage by its id, or null if it was dropped.
   occ::StorageControl* find(std::uint32_t id);
   Result<occ::StorageControl*> create(const StorageModel& storage);
 
-  // Runs `function` as Database::transact() would, in a session of its own: again after a conflict,
-  // at most kTriesMax times. A snapshot has one try, for it never conflicts.
+  // Runs `function` as Database::transact() does, in a session of its own, with at most kTriesMax
+  // tries after conflicts. A snapshot transaction has one try, because it never conflicts.
   using Function = std::function<Status(Txn*)>;
   Result<Ticket> transact(const Function& function, TxnOptions options);
-  // All that there is, hash records by `keys`.
+  // Reads all storages; the records of hash storages by `keys`.
   Reading read(const std::vector<std::string>& keys, const TxnOptions& options);
 
  private:
-  // No other transaction commits meanwhile: what comes between is the gleaner, at its pace, in the
-  // waits of one try. Whoever conflicts so often would do so for ever.
+  // No other transaction commits meanwhile: only the gleaner, at its pace, interferes in the waits
+  // of one try. A transaction that conflicts so often would do so for ever.
   static constexpr std::uint32_t kTriesMax = 8;
 
   Result<Ticket> transact_once(engine::EngineSession* session, const Function& function,
@@ -73,8 +74,8 @@ class Life {
   std::unique_ptr<engine::Engine> engine_;
 };
 
-// While it lives, sync points that this thread passes are reported to it, outer ones after inner
-// ones.
+// An object that gets the sync points that this thread passes. Of nested objects the inner one gets
+// them first.
 class PlaceWatch {
  public:
   using Function = std::function<void(std::string_view place)>;
@@ -92,9 +93,10 @@ class PlaceWatch {
   const PlaceWatch* const outer_;
 };
 
-// Payloads of sequential storages begin with who wrote them when.
+// Returns a payload of a sequential storage, which begins with its session and serial number.
 std::string sequential_payload(std::uint64_t serial, std::uint32_t session, std::size_t bytes);
-// Who wrote first is first, for each session. Empty: it is so.
+// Returns a complaint, or an empty string if the payloads of each session are in the order of their
+// writes.
 std::string wrong_order(const std::vector<std::string>& payloads);
 
 template <typename Handle>

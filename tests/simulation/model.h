@@ -1,5 +1,6 @@
 #pragma once
-// Model: what the database must hold, in std::maps, and what it held at the end of each epoch.
+// Model: the contents that the database must have, in std::maps, and their digests at the end of
+// each epoch.
 
 #include <cstdint>
 #include <map>
@@ -15,28 +16,28 @@ namespace foedus::simulation {
 using Rows = std::map<std::string, std::string>;
 
 struct StorageModel {
-  std::uint32_t id = 0;  // of the engine: tells a storage from the next one of its name
+  std::uint32_t id = 0;  // of the engine: differs for the next storage of the same name
   StorageKind kind = StorageKind::kMasstree;
   std::string name;
   std::uint64_t records = 0;        // arrays
   std::uint32_t payload_bytes = 0;  // arrays
-  // Payload by key. Arrays: by index_key(), what is all zero is left out. Sequential storages: the
-  // key is the payload, which is unique, and the value is empty.
+  // Payloads by key. Arrays: by index_key(), without records that are all zero. Sequential
+  // storages: the key is the payload, which is unique, and the value is empty.
   Rows rows;
 };
-// By id.
+// The storages by id.
 using Content = std::map<std::uint32_t, StorageModel>;
 
-// The key of a record of an array.
+// Returns the key of a record of an array.
 std::string index_key(std::uint64_t index);
 bool is_zero(std::string_view payload);
 
-// Equal for equal contents, ids aside.
+// Returns a digest that is equal for equal contents, whatever the ids.
 std::uint64_t digest_of_storage(const StorageModel& storage);
 std::uint64_t digest_of_row(const StorageModel& storage, std::string_view key,
                             std::string_view payload);
 std::uint64_t digest_of(const Content& content);
-// The first few differences in words; empty: there is none.
+// Describes the first few differences; empty if there are none.
 std::string difference(const Content& found, const Content& expected);
 
 struct Change {
@@ -50,23 +51,23 @@ struct Change {
 
 void apply_change(const Change& change, Content* content);
 
-// All that was committed, in order; epochs never fall.
+// All commits, in order; epochs never fall.
 class History {
  public:
   const Content& now() const { return now_; }
   void commit(Epoch epoch, std::vector<Change> changes);
   Epoch newest() const { return entries_.empty() ? Epoch() : entries_.back().epoch; }
 
-  // The newest epoch up to `epoch` with a commit. The engine may announce later ones, which are
-  // empty, and begin them once more after a crash.
+  // Returns the newest epoch up to `epoch` with a commit. The engine may announce later ones, which
+  // are empty, and begin them again after a crash.
   Epoch last_commit(Epoch epoch) const;
-  // Of the state at the end of `epoch`.
+  // Returns the digest of the state at the end of `epoch`.
   std::uint64_t digest_at(Epoch epoch) const;
   Content content_at(Epoch epoch) const;
-  // Ends of epochs in [from, to] between which something was committed, newest first; the first one
-  // is `to` itself.
+  // Returns ends of epochs in [from, to] with commits between them, newest first; the first one is
+  // `to` itself.
   std::vector<Epoch> ends_between(Epoch from, Epoch to) const;
-  // Forgets what was committed after `epoch`.
+  // Forgets commits after `epoch`.
   void cut(Epoch epoch);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
-// Plan: all that a simulated run depends on. Equal plans give equal runs, to the byte of every
-// file. The seed decides everything; the other fields are bounds within which it may, so that a run
-// that fails can be made smaller. Step i draws its chances from (seed, i) alone: to leave out a
-// step changes no other one's mind.
+// Plan: the input of a simulated run. Equal plans give equal runs, to the byte of every file. The
+// seed decides all choices within the bounds of the other fields, so that a failing run can be made
+// smaller. Step i draws its random numbers from (seed, i) alone, so leaving out a step does not
+// change the others.
 
 #include <cstdint>
 #include <set>
@@ -20,36 +20,36 @@ struct Plan {
   bool gleans = true;          // on request and by pace
   bool ddl = true;
   bool restarts = true;
-  bool crashes = true;              // of the database itself, beside those of its copies
+  bool crashes = true;              // crashes of the database itself, beside those of its copies
   bool faults = true;               // EIO and ENOSPC
-  bool corrupts = true;             // copies that were closed in order
-  bool large = true;                // an array of so many pages that files are moved, in some plans
+  bool corrupts = true;             // bits flipped in copies of closed databases
+  bool large = true;                // in some plans an array with enough pages that files are moved
   std::set<std::uint64_t> omitted;  // steps
 
-  // Power fails at every so manieth write and sync, and at other changing calls, of which there are
-  // fewer, eight times as often; from a step on. 0: never.
+  // Power fails at one of `stride` writes and syncs, and eight times as often at other changing
+  // calls, of which there are fewer; from a step on. 0: never.
   std::uint64_t stride = 4;
   std::uint64_t states_from_step = 0;
   std::uint64_t only_call = 0;  // this call alone, counted from 1; 0: by stride
   std::uint64_t states_max = ~std::uint64_t{0};
 
   // A planted bug, for the tests of the simulation itself: "sync:7" or "directory:7" leaves out the
-  // sync of number 7, with a "+" behind it all later ones, too. Empty: none.
+  // sync of number 7, with a "+" at the end all later ones, too. Empty: none.
   std::string planted;
 
   bool operator==(const Plan&) const = default;
 };
 
-// Whether the plan has a large array: one of eight that may.
+// Returns whether the plan has a large array: one of eight that may.
 bool has_large_array(const Plan& plan);
 
-// The command line of `simulate` that repeats the plan; what is as by default is left out.
+// Returns the command line of `simulate` that repeats the plan, without defaults.
 std::string command_of(const Plan& plan);
-// "3-5,9" for {3, 4, 5, 9}, and back. What is not of that form is left out.
+// Returns "3-5,9" for {3, 4, 5, 9}, and the reverse. Parts of another form are left out.
 std::string text_of(const std::set<std::uint64_t>& numbers);
 std::set<std::uint64_t> numbers_of(const std::string& text);
 
-// Chances of one thing of a run, independent of those of all others.
+// Returns a random number for one item of a run, independent of all others.
 std::uint64_t chance_of(std::uint64_t seed, std::uint64_t stream, std::uint64_t number);
 
 }  // namespace foedus::simulation

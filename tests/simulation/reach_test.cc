@@ -1,6 +1,6 @@
-// What the runs of the simulation pass: named places of the protocols. A workload that stays in one
-// page and one file would find nothing. And sums of what the engines count: pages leave the caches,
-// writers wait for the gleaner, files are removed.
+// Runs of the simulation pass the named places of the protocols, because a workload in one page and
+// one file would find no bugs. Sums of the engines' counters show that pages leave the caches,
+// writers wait for the gleaner, and files are removed.
 #include <gtest/gtest.h>
 
 #include <map>

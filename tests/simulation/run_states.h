@@ -1,5 +1,5 @@
 #pragma once
-// Runs seeds of a plan until there were so many crash states, and shrinks one that fails.
+// Runs seeds of a plan until there were `states` crash states, and shrinks one that fails.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kStatesShare = 50;
 inline constexpr std::uint64_t kStatesShare = 1;
 #endif
 
-// FOEDUS_TEST_SEED: that seed alone.
+// FOEDUS_TEST_SEED selects a single seed.
 inline void run_states(Plan plan, std::uint64_t states) {
   const char* const given = std::getenv("FOEDUS_TEST_SEED");
   if (given != nullptr) plan.seed = std::strtoull(given, nullptr, 10);

@@ -19,7 +19,7 @@ class Shrinking {
         end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds_max)) {}
 
   Plan run() {
-    // What comes after the failure, and states before it, are of no use.
+    // Steps after the failure, and states before it, are left out.
     attempt([this](Plan* plan) { plan->steps = std::min(plan->steps, outcome_.step + 1); });
     if (outcome_.call == 0) attempt([](Plan* plan) { plan->stride = 0; });
     keep_last_states();
@@ -42,7 +42,7 @@ class Shrinking {
   }
 
  private:
-  // The change is kept if it is one, and the run still fails.
+  // Keeps the change if the plan differs and the run still fails.
   bool attempt(const std::function<void(Plan*)>& change) {
     Plan smaller = plan_;
     change(&smaller);
@@ -58,7 +58,7 @@ class Shrinking {
     if (outcome_.call == 0) return;
     attempt([this](Plan* plan) { plan->states_from_step = outcome_.step; });
   }
-  // Ever smaller runs of steps that are still there.
+  // Leaves out ever smaller runs of the remaining steps.
   void omit_steps() {
     for (std::uint64_t length = std::max<std::uint64_t>(1, plan_.steps / 2);; length /= 2) {
       for (std::uint64_t begin = 0; begin < plan_.steps; begin += length) {

@@ -8,8 +8,8 @@
 
 namespace foedus::simulation {
 
-// `outcome`: what `plan` came to, a failure. Says on stderr how far it is. The result fails, too,
-// though perhaps in another way; it is no smaller than time allows.
+// Returns a smaller plan that fails, too, perhaps in another way; `outcome` is the failure of
+// `plan`. Reports its progress on stderr, and stops after `seconds_max`.
 Plan shrink(Plan plan, Outcome outcome, std::uint64_t seconds_max);
 
 }  // namespace foedus::simulation

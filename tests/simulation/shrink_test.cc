@@ -1,6 +1,5 @@
-// A planted bug, a sync that does nothing, is found within a few hundred crash states, and the run
-// that shows it is made small: few steps, one session, one state, and a command line that repeats
-// it.
+// A planted bug, a sync that has no effect, is found within a few hundred crash states, and its run
+// is made small: few steps, one session, one state, and a command line that repeats it.
 #include "tests/simulation/shrink.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +9,7 @@
 namespace foedus::simulation {
 namespace {
 
-// The first plan that fails, and how.
+// Returns the first plan that fails, and its outcome.
 Plan find_failure(const std::string& planted, Outcome* outcome, std::uint64_t* states) {
   Plan plan;
   plan.planted = planted;
@@ -36,7 +35,7 @@ TEST(ShrinkTest, a_sync_that_does_nothing_is_found_and_shrunk_to_one_state) {
     const Outcome again = run_isolated(small);
     EXPECT_NE(again.failure, "");
     EXPECT_LE(again.counts.states, 4u);  // a write has two states, and each may crash again
-    // And without the bug there is nothing.
+    // Without the bug there is no failure.
     Plan sound = small;
     sound.planted = "";
     EXPECT_EQ(run_isolated(sound).failure, "");

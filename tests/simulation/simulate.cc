@@ -1,4 +1,5 @@
-// simulate: runs seeds, shrinks the first one that fails, and says how to repeat it. One JSON line.
+// simulate: runs seeds, shrinks the first one that fails, and prints the command that repeats it,
+// and one JSON line.
 #include <gflags/gflags.h>
 
 #include <chrono>

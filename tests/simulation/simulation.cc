@@ -148,7 +148,7 @@ void Simulation::observe(const testing::CallSeen& call) {
   }
   if (device_.has_lost_power() || plan_.stride == 0 || step_ < plan_.states_from_step) return;
   const auto is_one_in = [this](std::uint64_t n) { return calls_ % n == plan_.seed % n; };
-  // A state of a large array takes as long as several others.
+  // A state with a large array takes as long as several others.
   const std::uint64_t stride = plan_.stride * (has_large_array(plan_) ? kLargeStride : 1);
   const bool is_rare = call.kind != Call::kWrite && call.kind != Call::kSync;
   const bool is_chosen = plan_.only_call != 0 ? calls_ == plan_.only_call
@@ -201,7 +201,7 @@ void Simulation::open() {
   const Options options = make_options(
       &random, static_cast<std::uint32_t>(plan_.sessions) + kSessionsOfReaders, plan_.gleans);
   if (plan_.faults && random.below(10) == 0) {
-    // An error while it opens: told, or one that it could do without.
+    // An error during the open is reported, or the open did not need the call.
     ++outcome_.counts.faults;
     device_.fail(static_cast<Call>(random.below(testing::kCallKinds)), random.below(12),
                  random.below(2) == 0 ? EIO : ENOSPC);
@@ -223,7 +223,7 @@ void Simulation::open() {
     opened = life_->open(options);
   }
   if (!opened.is_ok()) return fail("open: " + opened.message());
-  settle();  // the states of recovery, before anything is cut off
+  settle();  // the states of recovery, before the history is cut
   if (!has_failed()) look_at_recovered();
 }
 
@@ -233,7 +233,7 @@ void Simulation::look_at_recovered() {
   std::string wrong;
   const Epoch last = std::max(floor_, ceiling_);
   std::vector<Epoch> allowed = history_.ends_between(floor_, last);
-  // Two epochs may end with the same state: then the one that the engine thinks it is.
+  // Two epochs may end with the same state: then the engine's own epoch counts.
   allowed.push_back(std::clamp(
       std::max(life_->engine().log()->durable_epoch_found(), life_->engine().snapshots().covered()),
       floor_, last));
@@ -280,7 +280,7 @@ void Simulation::end(End how) {
   sessions_.clear();
   open_life_ = nullptr;
   if (how != End::kClose) {
-    // What the end of the object would still do is not done.
+    // Power fails first, so the destructor of the life does not change the device.
     device_.lose_power_after(0);
     life_.reset();
     if (how == End::kDie) {
@@ -294,7 +294,7 @@ void Simulation::end(End how) {
   }
   life_.reset();
   if (!closed.is_ok()) device_.crash_process();
-  clear_faults();  // one may not have come to pass yet
+  clear_faults();  // a fault may not have happened yet
   is_faulty_ = false;
   is_full_ = false;
   if (how != End::kClose || !closed.is_ok() || !plan_.corrupts || has_failed()) return;

@@ -1,18 +1,15 @@
 #pragma once
 // Simulation: one run of a plan. A database on a simulated device lives through transactions, DDL,
 // gleans, restarts, faults and crashes; at the changing calls of the device its files are copied,
-// power fails for the copy, and an engine opens what is left (crash_state.h).
+// power fails for the copy, and an engine opens the remains (crash_state.h).
 //
 //   Z1  Equal plans give equal runs: the same calls of the device in the same order, and the same
 //       bytes after each step.
-//   Z2  All is done by the calling thread, but the checks of crash states, which have a thread
-//   each,
-//       one at a time: what the engine keeps for a thread is not changed by how many of them there
-//       are.
-//   Z3  A transaction that has committed saw what the model has at that moment. A snapshot is the
-//       state at the end of its epoch.
-//   Z4  What was acknowledged is in every state that follows, and every state is the end of an
-//       epoch.
+//   Z2  The calling thread does all except the checks of crash states, which have a thread each,
+//       one at a time. So the engine's thread-local state does not depend on the number of checks.
+//   Z3  The reads of a committed transaction are those of the model at its commit. A snapshot is
+//       the state at the end of its epoch.
+//   Z4  Acknowledged commits are in every later state, and every state is the end of an epoch.
 
 #include <cstdint>
 #include <cstdio>
@@ -31,9 +28,9 @@
 namespace foedus::simulation {
 
 struct Outcome {
-  std::string failure;       // empty: the run is as it should be
+  std::string failure;       // empty: the run is right
   std::uint64_t step = 0;    // of the failure
-  std::uint64_t call = 0;    // the state that failed; 0: it was none
+  std::uint64_t call = 0;    // the state that failed; 0: none
   std::uint64_t digest = 0;  // of all calls of the device
   Counts counts;
 };
@@ -46,7 +43,7 @@ class Simulation {
   // Called after each step with the digests of all calls so far and of all files. May be empty.
   using Trace = std::function<void(std::uint64_t step, std::uint64_t calls, std::uint64_t files)>;
   Outcome run(const Trace& trace = {});
-  // Writes each step and each changing call there.
+  // Lets each step and each changing call be written to `to`.
   void set_narration(std::FILE* to) { narration_ = to; }
 
  private:
@@ -63,16 +60,16 @@ class Simulation {
   }
   bool has_failed() const { return !outcome_.failure.empty(); }
   void fail(std::string what);
-  // Whether a call may return that; else the run has failed.
+  // Returns whether a call may return this status; otherwise the run has failed.
   bool is_expected(const Status& status, const char* what);
-  // The same of a reading of all: a conflict is not expected of one that was tried again, nor of a
-  // snapshot.
+  // Returns whether a reading of all may return this status: after retries, and for a snapshot, not
+  // a conflict.
   bool is_expected_reading(const Status& status, const char* what);
-  // A transaction met a conflict. A snapshot never does.
+  // Notes a conflict of a transaction, which a snapshot never has.
   void note_conflict(const Open& open, const Status& status);
 
   void step();
-  // Checks the states that were taken since.
+  // Checks the states that were taken since the last call.
   void settle();
   void observe(const testing::CallSeen& call);
   void take_state(const testing::CallSeen& call, bool is_half);
@@ -89,7 +86,7 @@ class Simulation {
   void step_many();
   void step_sweep();
   void sweep_array(const StorageModel& array);
-  // Transactions of `count` operations in all.
+  // Makes transactions of `count` operations in all.
   void sweep(Open* open, std::size_t count, std::size_t per_txn,
              const std::function<Operation(std::size_t i)>& make);
   bool begin(Open* open);
@@ -106,7 +103,7 @@ class Simulation {
   void change_catalog();
   void create_storage();
   void drop_storage();
-  // Repeats it once there is room again, if there was none.
+  // Makes a change, and repeats it once there is space again, if there was none.
   Status with_room(const std::function<Status()>& change);
   void begin_fault();
   void fill_device();
@@ -114,7 +111,7 @@ class Simulation {
   void end_fault();
   void lose_power_soon();
 
-  // Which array is the large one, of plans that have one.
+  // The number of the large array, in plans that have one.
   static constexpr std::uint64_t kNumberOfLarge = 2;
 
   const Plan plan_;
@@ -127,17 +124,17 @@ class Simulation {
   base::Random random_;  // of this step
 
   std::unique_ptr<Life> life_;
-  Life* open_life_ = nullptr;  // while it is open
+  Life* open_life_ = nullptr;  // the open life
   std::vector<Open> sessions_;
-  Epoch floor_;    // nothing up to here may get lost
-  Epoch ceiling_;  // without an open database: nothing later can be there
+  Epoch floor_;    // no commit up to here may be lost
+  Epoch ceiling_;  // without an open database: no later commit can be there
   Ticket last_ticket_;
   std::uint64_t lives_ = 0;
   std::uint64_t serial_ = 0;
   std::uint64_t names_ = 0;
 
-  bool is_faulty_ = false;  // errors of the device may be seen
-  bool is_full_ = false;    // it is out of space only
+  bool is_faulty_ = false;  // errors of the device may occur
+  bool is_full_ = false;    // the only error is a lack of space
   std::uint64_t fault_ends_at_ = 0;
 
   std::uint64_t step_ = 0;

@@ -1,4 +1,4 @@
-// What a step of a simulation can be.
+// The steps of a simulation.
 #include <algorithm>
 #include <cerrno>
 
@@ -18,7 +18,7 @@ constexpr std::size_t kSweptPerTxn = 12;
 constexpr std::uint64_t kSweptStride = 32;       // about one record in each page
 constexpr std::uint64_t kFloodBytes = 2u << 20;  // the least bound of the log
 constexpr std::uint64_t kLargeRecordsMin = 10'000;
-constexpr std::uint32_t kLargePayloadBytesMin = 64;  // so that they take 256 pages
+constexpr std::uint32_t kLargePayloadBytesMin = 64;  // so that its records take 256 pages
 
 bool is_write(const Operation& operation) { return operation.kind >= Operation::Kind::kPut; }
 
@@ -45,7 +45,7 @@ bool Simulation::begin_writes(Open* open) {
 bool Simulation::begin_with_options(Open* open) {
   open->operations.clear();
   Result<Txn> txn = engine::begin_txn(open->session, open->options);
-  // Not kept, or not made yet.
+  // The snapshot may have expired, or not be made yet.
   const bool may_be_missing = open->options.as_of.is_valid() || open->options.newest_existing;
   if (txn.code() == ErrorCode::kNotFound && may_be_missing) return false;
   if (!is_expected(txn.status(), "begin") || !txn.is_ok()) return false;
@@ -56,7 +56,7 @@ bool Simulation::begin_with_options(Open* open) {
 bool Simulation::operate(Open* open, bool for_update) {
   if (history_.now().empty()) return true;
   const auto number = static_cast<std::uint32_t>(open - sessions_.data());
-  // What a snapshot can lock is nothing.
+  // A snapshot transaction locks no record.
   const bool locks = for_update && open->options.isolation == Isolation::kSerializable;
   return perform_in(open, make_operation(&random_, history_.now(), keys_, number,
                                          open->options.read_only, locks, &serial_));
@@ -80,8 +80,8 @@ bool Simulation::perform_in(Open* open, Operation operation) {
   return false;
 }
 
-// Who holds locks between operations would let others wait for ever in this one thread: so those
-// transactions are made in one go.
+// Locks that a transaction holds between operations would let others wait for ever in this one
+// thread, so such transactions are made in one go.
 void Simulation::step_transaction(bool in_one_go, bool for_update) {
   Open& open = sessions_[random_.below(sessions_.size())];
   if (in_one_go) open.txn.reset();
@@ -157,13 +157,14 @@ void Simulation::wait_durable() {
   if (open_life_->durable() < epoch) fail("what was acknowledged is not durable");
 }
 
-// Many, so that pages split, chains grow and rings wrap between two calls of the device.
+// Makes many transactions, so that pages split, chains grow and rings wrap between two calls of the
+// device.
 void Simulation::step_many() {
   const std::uint64_t count = 2 + random_.below(30);
   for (std::uint64_t i = 0; i < count && !has_failed(); ++i) step_transaction(true, false);
 }
 
-// Keys that lie side by side are put or erased, so that pages fill up, become thin and are joined.
+// Puts or erases neighbouring keys, so that pages fill up, become thin and are joined.
 void Simulation::step_sweep() {
   std::vector<const StorageModel*> keyed;
   for (const auto& [id, storage] : history_.now()) {
@@ -188,8 +189,8 @@ void Simulation::step_sweep() {
   });
 }
 
-// A record here and there, in so many pages that what the files have of them is superseded soon;
-// or again and again, until the log is so long that writers have to wait.
+// Changes single records in enough pages that most pages of the files are superseded soon; or again
+// and again, until the log is long enough that writers have to wait.
 void Simulation::sweep_array(const StorageModel& array) {
   Operation operation;
   operation.storage = array.id;
@@ -286,7 +287,7 @@ void Simulation::create_storage() {
     }
   }
   for (const auto& [id, other] : history_.now()) {
-    // The same name again: one that was dropped, or whose creation was lost.
+    // The name may be that of a dropped storage, or of one whose creation was lost.
     if (other.name == storage.name) return;
   }
   Epoch epoch;
@@ -326,7 +327,7 @@ void Simulation::drop_storage() {
   if (!is_expected(dropped, "drop") || !dropped.is_ok()) return;
   history_.commit(epoch, {{Change::Kind::kDrop, storage.id, "", "", {}}});
   if (open_life_->durable() < epoch) fail("a drop that returned is not durable");
-  // The next one may have its name, and be of another kind.
+  // The next storage may have the same name and another kind.
   const std::uint64_t number = std::strtoull(storage.name.c_str() + 8, nullptr, 10);
   if (random_.below(2) == 0) names_ = number;
 }
@@ -338,7 +339,7 @@ void Simulation::change_catalog() {
   create_storage();
 }
 
-// What was told of a full device may be in the ring already; the next call finishes it.
+// A change that failed on a full device may be in the ring already; the next call finishes it.
 Status Simulation::with_room(const std::function<Status()>& change) {
   Status status = change();
   if (!is_full_ || status.code() != ErrorCode::kOutOfSpace) return status;
@@ -364,8 +365,8 @@ void Simulation::begin_fault() {
                random_.below(2) == 0);
 }
 
-// By its size, or wherever room is asked for, or at one kind of call: where room is given when it
-// is needed and not before, a sync or a change of names may be the first to lack it.
+// Fills the device by its size, for all calls that allocate, or for one kind of call: on a device
+// that allocates late, a sync or a change of names may be the first to fail.
 void Simulation::fill_device() {
   const std::uint64_t how = random_.below(3);
   if (how == 0) {
@@ -388,7 +389,7 @@ void Simulation::clear_faults() {
   device_.set_capacity(FailingDevice::kUnlimited);
 }
 
-// After ENOSPC all works again. After EIO the log may have failed for good; reads go on.
+// After ENOSPC all calls work again. After EIO the log may stay failed; reads go on.
 void Simulation::end_fault() {
   if (!is_faulty_) return;
   clear_faults();

@@ -1,7 +1,7 @@
 #pragma once
-// Transaction: what a transaction of the simulation did and saw. When it has committed, the same
-// operations on the model, at that moment, must see the same: all commits are made by one thread,
-// so that the order in which they return is the serial order.
+// Transaction: the operations of a transaction of the simulation and their results. At its commit
+// the same operations on the model must have the same results: one thread makes all commits, so the
+// order in which they return is the serial order.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ struct Operation {
     kIncrement,
     kAppend
   };
-  // What it returned; rows of a scan, or one payload without a key.
+  // The result; rows of a scan, or one payload without a key.
   struct Seen {
     ErrorCode code = ErrorCode::kOk;
     std::vector<std::pair<std::string, std::string>> rows;
@@ -54,15 +54,15 @@ struct Operation {
 
 std::string to_string(const Operation& operation);
 
-// A random operation on one of the storages of `content`. `serial`: counts those that append.
+// Returns a random operation on one of the storages of `content`. `serial` counts appends.
 Operation make_operation(base::Random* random, const Content& content,
                          const std::vector<std::string>& keys, std::uint32_t session,
                          bool read_only, bool for_update, std::uint64_t* serial);
 
-// Does it. The error is one that ends the transaction; what a user would go on with is in `seen`.
+// Does the operation. Returns an error that ends the transaction; other results are in `seen`.
 Status perform(Txn* txn, occ::StorageControl* control, Operation* operation);
 
-// The same on the model. What it changed goes to `changes`.
+// Does the operation on the model. Its changes go to `changes`.
 Operation::Seen expect(const Operation& operation, Content* content, std::vector<Change>* changes);
 
 }  // namespace foedus::simulation
