@@ -1,6 +1,6 @@
 #pragma once
-// The commit protocol as models use it: txn/commit*.cc, epoch/epoch_clock.cc and log/log_buffer.cc
-// themselves, over records of a payload of two words, which always are equal.
+// The commit protocol for models: txn/commit*.cc, epoch/epoch_clock.cc and log/log_buffer.cc
+// themselves, over records with a payload of two words, which are always equal.
 
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/log/log_buffer.cc"
@@ -14,7 +14,7 @@
 
 namespace foedus::log {
 
-inline void LogRecord::fill(char*, std::size_t) {}  // no ring gets that far
+inline void LogRecord::fill(char*, std::size_t) {}  // no ring wraps in a model
 
 }  // namespace foedus::log
 
@@ -31,7 +31,7 @@ struct Record {
   Payload payload{};
 
   static Record* of(page::RecordHeader* header) { return reinterpret_cast<Record*>(header); }
-  // Not by threads of the model.
+  // Makes the record. REQUIRES: no thread of the model runs yet.
   void begin(page::Tid tid, std::uint64_t value) {
     header.tid.store_relaxed(tid.word());
     payload = {{value, value}};
@@ -41,14 +41,15 @@ struct Record {
 
 constexpr Epoch kFirstEpoch(10);
 
-// One thread's transaction and the ring that it writes its log to.
+// A thread's transaction and the ring of its log.
 class Transaction {
  public:
   Transaction(epoch::EpochClock* clock, std::uint32_t session, page::PagePool* pool = nullptr)
       : context_(pool, clock, &log_, session) {}
 
   occ::TxnContext& context() { return context_; }
-  // False: the record was in use for too long; the transaction conflicts.
+  // Reads a record. Returns false if it was being written for too long; the transaction then
+  // conflicts.
   bool read(Record* record, std::uint64_t* value) {
     page::Tid observed;
     Payload payload;

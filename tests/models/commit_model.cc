@@ -1,5 +1,6 @@
 // Commits against commits: txn/commit*.cc themselves, with the clock, the locks and the rings of
-// the engine. Values say who wrote them, so that each scenario can say what no serial order allows.
+// the engine. Values name their writer, so that each scenario can exclude the results that no
+// serial order allows.
 #include "tests/models/commit.h"
 
 namespace foedus::storage {
@@ -28,7 +29,7 @@ struct TwoRecords : model::Suite<Scenario, kThreads> {
   }
 };
 
-// Each reads what the other writes. If both commit, one saw the other.
+// Two transactions read each other's writes. If both commit, one saw the other.
 struct WriteSkew : TwoRecords<WriteSkew, 2> {
   bool has_committed[2] = {};
   std::uint64_t seen[2] = {};
@@ -46,7 +47,7 @@ struct WriteSkew : TwoRecords<WriteSkew, 2> {
   }
 };
 
-// Both add one to the same record.
+// Two transactions add one to the same record.
 struct LostUpdate : TwoRecords<LostUpdate, 2> {
   unsigned commits = 0;
 
@@ -60,7 +61,7 @@ struct LostUpdate : TwoRecords<LostUpdate, 2> {
   void after() { model::require(records[0].payload.words[0] == commits, "no update is lost"); }
 };
 
-// One writes both records, the other reads both in a transaction that writes nothing.
+// One transaction writes both records, the other reads both and writes none.
 struct ReadOnly : TwoRecords<ReadOnly, 2> {
   void thread(unsigned index) {
     Transaction transaction(&clock, index);
@@ -77,8 +78,8 @@ struct ReadOnly : TwoRecords<ReadOnly, 2> {
   }
 };
 
-// The second reads what the first wrote, or overwrites it, while the clock moves on: its epoch is
-// not below, nor its TID (C2, C3). choose_tid() itself says so by an invariant.
+// The second transaction reads the first one's write, or overwrites it, while the clock advances:
+// neither its epoch nor its TID is below (C2, C3). choose_tid() checks the epoch by an invariant.
 template <bool kReads>
 struct Chain : TwoRecords<Chain<kReads>, 3> {
   page::Tid tid_of(int record) {
@@ -109,7 +110,7 @@ struct Chain : TwoRecords<Chain<kReads>, 3> {
   }
 };
 
-// Two write both records, given in different orders.
+// Two transactions write both records, in different orders of their calls.
 struct TwoWriters : TwoRecords<TwoWriters, 2> {
   void thread(unsigned index) {
     Transaction transaction(&clock, index);
@@ -122,8 +123,8 @@ struct TwoWriters : TwoRecords<TwoWriters, 2> {
   }
 };
 
-// Two readers do not see two writers in different orders. Of the writers there is only what readers
-// see of them: new TIDs.
+// Two readers do not see two writers in different orders. The writers consist only of their visible
+// effect: new TIDs.
 struct OneOrder : TwoRecords<OneOrder, 4> {
   bool has_committed[2] = {};
   bool is_new[2][2] = {};

@@ -1,6 +1,6 @@
 // A storage is dropped while a transaction commits a write to it (E5): words of engine/catalog.cc
-// and storage_meta/storage_control.h, quoted, over the clock itself. What comes behind the drop in
-// the log would be lost by recovery.
+// and storage_meta/storage_control.h, quoted, over the clock itself. Recovery would lose a record
+// that comes after the drop in the log.
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "tests/models/runtime.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace foedus;
 
-// A session commits, the catalog drops, the clock goes on. A wait that does not end is no failure
+// A session commits, the catalog drops, the clock advances. A wait that does not end is no failure
 // of this scenario.
 struct Dropping : model::Suite<Dropping, 3> {
   model::Runtime<> runtime;

@@ -1,5 +1,5 @@
-// Dual page pointers: page/dual_page_pointer.h itself. Pages are plain variables that hold a value;
-// snapshot page 1 holds 1, and who writes makes it 2.
+// Dual page pointers: page/dual_page_pointer.h itself. Pages are plain variables with a value;
+// snapshot page 1 has 1, and a writer makes it 2.
 #include "foedus-core/page/dual_page_pointer.h"
 #include "tests/models/model.h"
 
@@ -27,14 +27,14 @@ struct Pointer : model::Suite<Scenario, kThreads> {
     return ids.volatile_page.is_null() ? snapshot_pages[ids.snapshot_page.word()].get()
                                        : volatile_pages[ids.volatile_page.number()].get();
   }
-  // Builds volatile page `number` from what `seen` leads to, and installs it.
+  // Builds volatile page `number` from the page of `seen`, and installs it.
   bool install(const DualPageIds& seen, std::uint64_t number) {
     volatile_pages[number].set(snapshot_pages[seen.snapshot_page.word()].get());
     return pointer.compare_exchange(seen, {VolatilePageId(number), seen.snapshot_page});
   }
 };
 
-// Two make the page; one of them does, and both go on with that one.
+// Two threads build the page; one of them installs it, and both use that one.
 struct TwoInstall : Pointer<TwoInstall, 2> {
   int won[2] = {0, 0};
 
@@ -48,7 +48,7 @@ struct TwoInstall : Pointer<TwoInstall, 2> {
   void after() { model::require(won[0] + won[1] == 1, "one wins"); }
 };
 
-// Readers come by while the page is made. By both halves, or by the volatile one alone.
+// Readers load the pointer while the page is made: both halves, or the volatile one alone.
 template <bool kBoth>
 struct Reading : Pointer<Reading<kBoth>, 2> {
   void thread(unsigned index) {
@@ -63,7 +63,7 @@ struct Reading : Pointer<Reading<kBoth>, 2> {
 };
 
 // The holder of a page's lock shifts another pointer to this place: of a volatile page, or of one
-// of the new snapshot, neither of which the reader knows from elsewhere.
+// of the new snapshot. The reader has no other order with either page.
 template <bool kVolatile>
 struct Shift : Pointer<Shift<kVolatile>, 2> {
   void thread(unsigned index) {
@@ -97,7 +97,7 @@ struct Cycle : Pointer<Scenario, 2> {
   }
 };
 
-// A builder that has read the old snapshot page does not install it behind a whole cycle: null ->
+// A builder that has read the old snapshot page does not install it after a whole cycle: null ->
 // install -> glean -> drop -> null is a change.
 struct StaleBuilder : Cycle<StaleBuilder> {
   int built = 0;
@@ -114,8 +114,8 @@ struct StaleBuilder : Cycle<StaleBuilder> {
   }
 };
 
-// A transaction that has read the old snapshot page, and serializes behind the commit that replaced
-// it, finds the change in its second look.
+// A transaction that has read the old snapshot page, and serializes after the commit that replaced
+// it, finds the change when it verifies.
 struct SecondLook : Cycle<SecondLook> {
   void thread(unsigned index) {
     if (index == 0) return write_and_glean();

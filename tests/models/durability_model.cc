@@ -1,5 +1,5 @@
-// Who waits for an epoch to be durable, and who announces it or says that it will never be:
-// log/durability.{h,cc} themselves. Plain variables stand for what the announcer did before.
+// Waiters for a durable epoch, and the thread that announces it or a failure: log/durability.{h,cc}
+// themselves. Plain variables stand for earlier work of the announcer.
 #include "tests/models/threads.h"
 
 #include "foedus-core/base/user_call.cc"
@@ -24,7 +24,7 @@ struct Waits : model::Suite<Scenario, 2> {
   void before() { waits.set_clock(&clock); }
 };
 
-// One waits, and then looks at what is durable.
+// One thread waits, and then reads the durable work.
 struct Announced : Waits<Announced> {
   void thread(unsigned index) {
     if (index == 0) {
@@ -37,7 +37,7 @@ struct Announced : Waits<Announced> {
   }
 };
 
-// A callback is called once, however it comes in between, and behind the announcement.
+// A callback is called once, at any interleaving, and after the announcement.
 struct Called : Waits<Called> {
   int calls = 0;
 
@@ -55,7 +55,7 @@ struct Called : Waits<Called> {
   void after() { model::require(calls == 1, "each callback is called once"); }
 };
 
-// The log fails; the waiter hears why.
+// The log fails, and the waiter gets the reason.
 struct Failed : Waits<Failed> {
   void thread(unsigned index) {
     if (index == 0) {
@@ -67,7 +67,7 @@ struct Failed : Waits<Failed> {
   }
 };
 
-// Who sees the failure without the lock sees what led to it.
+// A reader that sees the failure without the lock sees the work before it.
 struct Seen : Waits<Seen> {
   void thread(unsigned index) {
     if (index == 0) {

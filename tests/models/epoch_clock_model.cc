@@ -1,5 +1,5 @@
-// The epoch clock: epoch/epoch_clock.{h,cc} themselves, against a session that commits (E2), and
-// against one that reads a page which another unlinks and wants to use again (E3, E20, E26).
+// The epoch clock: epoch/epoch_clock.{h,cc} themselves, with a session that commits (E2), and with
+// one that reads a page which another thread unlinks and reuses (E3, E20, E26).
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "tests/models/runtime.h"
 
@@ -9,7 +9,7 @@ using namespace foedus;
 
 constexpr Epoch kFirst(10);
 
-// Time in which kLentUsMax passes between two looks, or does not.
+// A runtime in which kLentUsMax passes between two reads of the time, or does not.
 struct Runtime : model::Runtime<> {
   std::uint64_t now_us() override {
     if (passes && rl::rand(2) != 0) now_us_ += 2 * kLentUsMax;
@@ -28,8 +28,8 @@ struct Clock : model::Suite<Scenario, kThreads> {
   epoch::EpochClock clock{&runtime, kFirst, 1, 0};
 };
 
-// What is published up to an epoch has all commits of it. The ring is a relaxed word and plain
-// records: a logger that goes by published() needs no order from the ring.
+// A published epoch has all of its commits. The ring is a relaxed word and plain records: a logger
+// that uses published() needs no order from the ring.
 template <rl::thread_id_t kThreads, int kCommits>
 struct Publishing : Clock<Publishing<kThreads, kCommits>, kThreads> {
   rl::atomic<int> committed{0};
@@ -46,7 +46,7 @@ struct Publishing : Clock<Publishing<kThreads, kCommits>, kThreads> {
       this->clock.leave_commit(0);
     }
   }
-  // A logger: what it finds published must be in the ring.
+  // A logger: commits of an epoch that it finds published must be in the ring.
   void look() {
     looked_up_to = this->clock.published().number();
     found = committed.load(rl::mo_relaxed, MODEL_HERE);
@@ -68,12 +68,12 @@ struct Publishing : Clock<Publishing<kThreads, kCommits>, kThreads> {
   }
 };
 
-// What a session reads under: a pin; two, one after the other; one that it lends in between; and
-// the same of the cache, where the second renews the first.
+// The pins of a reading session: one; two, one after another; one that it lends in between; and
+// those of the cache, where the second renews the first.
 enum class Pin { kPage, kPageTwice, kPageLent, kCache, kCacheRenewed };
 
-// Thread 0 reads the page while it is linked. The last one unlinks it as SessionPages::retire() and
-// PageCache::leave_locked() do, and writes to it when it may be used again.
+// Thread 0 reads the page while it is linked. The last thread unlinks it as SessionPages::retire()
+// and PageCache::leave_locked() do, and writes to it when it may be reused.
 template <Pin kPin, rl::thread_id_t kThreads>
 struct Reclaiming : Clock<Reclaiming<kPin, kThreads>, kThreads> {
   base::AtomicWord<std::uint32_t> link{1};
@@ -99,7 +99,7 @@ struct Reclaiming : Clock<Reclaiming<kPin, kThreads>, kThreads> {
       this->clock.unpin(0);
     }
   }
-  // E26. The second time by the address that it found the first time, if it still has its pin.
+  // E26. Reads again by the address of the first read if the pin was not revoked.
   void read_twice_lending() {
     this->clock.pin(0);
     const bool has_found = link.load_relaxed() != 0;

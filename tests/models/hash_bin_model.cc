@@ -1,6 +1,6 @@
-// A record is inserted into a bin of a hash storage, or goes to a larger place there, while others
-// search (storage/hash, H3 to H5): layout/page.h and bin.cc themselves. What insert.cc, find.cc and
-// moves/after_marks.h do around them is quoted; the bytes of a key are a plain variable.
+// A record is inserted into a bin of a hash storage, or moves to a larger place there, during
+// searches (storage/hash, H3 to H5): layout/page.h and bin.cc themselves. The lines of insert.cc,
+// find.cc and moves/after_marks.h around them are quoted; the bytes of a key are a plain variable.
 #include "tests/models/threads.h"
 
 #include "foedus-core/epoch/epoch_clock.cc"
@@ -39,7 +39,7 @@ struct Bin : model::Suite<Scenario, 2> {
   std::unique_ptr<page::SessionPages> pages;
   occ::StorageControl control;
   HashBinPage* bin = nullptr;
-  model::Plain<int> keys[2];  // of the records in the order in which they are placed
+  model::Plain<int> keys[2];  // of the records, in the order of their places
 
   void before() {
     numa::SocMemory::committed = &committed;
@@ -48,7 +48,8 @@ struct Bin : model::Suite<Scenario, 2> {
     pages = std::make_unique<page::SessionPages>(pool.get());
     bin = make_page(nullptr);
   }
-  // X4: who comes to the words of a page that was not handed over finds no words, but a race.
+  // X4: an access to a word of a page that was not handed over is a race with the making of the
+  // word.
   HashBinPage* make_page(const HashBinPage* head) {
     auto& words = model::Words::all();
     auto* const next = reinterpret_cast<HashBinPage*>(
@@ -61,7 +62,7 @@ struct Bin : model::Suite<Scenario, 2> {
     model::adopt(&page->next_page, 16);
     words.create(&page->record_count, 0);
     model::adopt(&page->tags[0], 8);
-    // What lies there is what the page had before.
+    // The memory has the page's earlier contents.
     for (std::uint32_t place = 0; place < 2; ++place) {
       words.create(&page->slot_word(place), 0);
       const std::uint32_t bytes = storage::hash::record_bytes_of(kKey.size(), kRoom);
@@ -80,7 +81,8 @@ struct Bin : model::Suite<Scenario, 2> {
   }
 };
 
-// An insert, into the first page or into one that is chained to it. A flag stands for the commit.
+// An insert goes into the first page or into one that is chained to it. A flag stands for the
+// commit.
 template <bool kIsChained>
 struct Inserting : Bin<Inserting<kIsChained>> {
   rl::atomic<int> committed_insert{0};
@@ -140,8 +142,8 @@ struct Inserting : Bin<Inserting<kIsChained>> {
   void thread(unsigned index) { index == 0 ? read() : insert(); }
 };
 
-// A record goes to a place with more room, while a transaction that began in a later epoch than
-// the mover may know of takes its address and then searches again (H5).
+// A record moves to a larger place, while a transaction that began in a later epoch than the mover
+// may know takes its address and then searches again (H5).
 struct Moving : Bin<Moving> {
   model::Runtime<> runtime;
   epoch::EpochClock clock{&runtime, kEpoch, 2, 0};
@@ -161,7 +163,7 @@ struct Moving : Bin<Moving> {
   void move_within() {
     const Tid tid = record->load_tid();
     {
-      const model::Indivisible indivisible;  // Inserting looks between these
+      const model::Indivisible indivisible;  // Inserting has the states in between
       place(bin, 1, tid);
     }
     // from foedus-core/storage/hash/insert.cc:
@@ -192,7 +194,7 @@ struct Moving : Bin<Moving> {
     if (record->load_tid().is_moved()) return;
     Lookup found;
     const Search result = search(&found);
-    if (result == Search::kUnsettled) return;  // it looks again
+    if (result == Search::kUnsettled) return;  // it searches again
     model::require(result == Search::kFound, "the record is there");
     model::require(keys[found.place].get() == 1, "with its key");
     if (found.record == record) return;

@@ -9,8 +9,8 @@ using namespace foedus;
 
 constexpr std::uint64_t kUnit = gleaner::Inbox::kUnitBytes;
 
-// The last thread is the reducer, the others are mappers: the first with so many blocks, another
-// with one.
+// The last thread is the reducer, the others are mappers: the first has kBlocks blocks, another
+// one.
 template <rl::thread_id_t kThreads, int kBlocks, std::uint64_t kHalfUnits>
 struct Handing : model::Suite<Handing<kThreads, kBlocks, kHalfUnits>, kThreads> {
   static constexpr int kMappers = kThreads - 1;

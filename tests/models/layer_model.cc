@@ -1,6 +1,6 @@
 // A record becomes the root of a next layer while others read it (storage/masstree, M7):
 // occ/optimistic_read.h and page/dual_page_pointer.h themselves, storage/masstree/change/layer.cc
-// and storage/masstree/search/find.cc quoted. The pointer takes the place of the payload.
+// and storage/masstree/search/find.cc quoted. The pointer replaces the payload.
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "tests/models/model.h"
@@ -28,7 +28,7 @@ struct Founding : model::Suite<Founding, 2> {
   }
   void become_layer() {
     const page::Tid tid = record.load_tid();
-    // As found_layer(): the record is in the new root, which nobody can reach.
+    // As found_layer() does: the record is in the new root, which no other thread can reach.
     root.set(1);
     // from foedus-core/storage/masstree/change/layer.cc:
     //     record->tid.store_release(tid.with(page::Tid::kNextLayer).word());

@@ -1,11 +1,11 @@
-// A log ring's hand-over from session to logger and back: log/log_buffer.{h,cc} themselves. The
-// bytes of the ring are plain variables beside it, one for each record's place.
+// The hand-over of a log ring from session to logger and back: log/log_buffer.{h,cc} themselves.
+// The bytes of the ring are plain variables beside it, one for each record's place.
 #include "foedus-core/log/log_buffer.cc"
 #include "tests/models/runtime.h"
 
 namespace foedus::log {
 
-// Of log_record.cc, which is not at issue here.
+// Stands in for log_record.cc.
 void LogRecord::fill(char*, std::size_t) {}
 
 }  // namespace foedus::log
@@ -18,8 +18,8 @@ constexpr std::uint64_t kRecordBytes = 8;
 constexpr std::uint64_t kPlaces = 2;
 constexpr int kRecords = 3;
 
-// A ring with room for two records; three transactions of one record each, of which so many are
-// over before the logger begins.
+// A ring with space for two records, and three transactions of one record each, of which kBefore
+// are over before the logger begins.
 template <int kBefore>
 struct HandOver : model::Suite<HandOver<kBefore>, 2>, log::LogRoom {
   alignas(8) char memory[kRecordBytes * kPlaces] = {};

@@ -1,18 +1,18 @@
 #pragma once
-// Runs a protocol's scenarios under Relacy: as the code is, which must never fail; then once for
-// each site and each weaker order, which must fail in one of them.
+// Runs a protocol's scenarios under Relacy: unchanged, which must never fail; then once for each
+// site and each weaker order, which must fail in one of them.
 //
-//   X6  As it is, all executions are searched: all interleavings (exhaustive), or all with at most
-//       so many switches away from a thread that could go on (bound). Both also choose what a
-//       load may see: the newest value or the one before.
-//   X7  What the search does not report, random executions may: there, loads see two values back.
-//   X8  A weakened site that nothing reports must be in the protocol's list, with the reason; one
-//       in the list that is reported is an error, too, and so is one that no scenario comes by.
-//       Those in the list are only searched at random unless --thorough is given, because their
-//       searches end nowhere else.
-
-//   X9  What is not weakened by any model has its reason in sites.aside; sites_test.py asks each
-//       model for its sites. It finds them by random executions of each scenario.
+//   X6  The unchanged code is searched in all interleavings (exhaustive), or in all with at most
+//       `bound` switches away from a thread that could go on. Both also choose the value that a
+//       load sees: the newest one or the one before.
+//   X7  Random executions follow if the search reports nothing; there, loads see up to two values
+//       back.
+//   X8  A weakened site without a report must be in the protocol's list, with the reason. A listed
+//       one that is reported is an error, too, and so is one that no scenario reaches. Listed sites
+//       are only searched at random unless --thorough is given, because their searches run to the
+//       end.
+//   X9  A site that no model weakens has its reason in sites.aside; sites_test.py asks each model
+//       for its sites, which random executions of each scenario find.
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@
 
 namespace model {
 
-// What a scenario derives from: test_suite of Relacy, with the words of one execution.
+// The base of a scenario: test_suite of Relacy, with the words of one execution.
 template <typename Scenario, rl::thread_id_t kThreads>
 struct Suite : rl::test_suite<Scenario, kThreads> {
   static constexpr int kThreadCount = kThreads;
@@ -49,7 +49,7 @@ inline void require(bool condition, const char* what) {
   if (!condition) rl::ctx().fail_test(what, rl::test_result_user_assert_failed, MODEL_HERE);
 }
 
-inline constexpr unsigned kExhaustive = 0;  // as a bound: none
+inline constexpr unsigned kExhaustive = 0;  // as a bound: no limit
 
 struct Outcome {
   rl::test_result_e result = rl::test_result_success;
@@ -63,7 +63,7 @@ struct Scenario {
   int threads;
   unsigned bound;
   Outcome (*run)(unsigned bound, unsigned long random_executions, bool shows_history);
-  std::vector<bool> passes = {};  // the sites that it comes by, by number
+  std::vector<bool> passes = {};  // the sites that it reaches, by number
 };
 
 namespace internal {
@@ -112,7 +112,7 @@ Scenario scenario(const char* name, unsigned bound) {
   return {name, Test::kThreadCount, bound, &internal::run<Test>};
 }
 
-// X8: a site as Sites::name_of() gives it, and the order that nothing reports.
+// X8: a site as Sites::name_of() names it, and the order without a report.
 struct Kept {
   const char* site;
   rl::memory_order order;
@@ -123,20 +123,20 @@ struct Protocol {
   const char* name;
   std::vector<Scenario> scenarios;
   std::vector<Kept> kept;
-  std::vector<std::string> others = {};  // files whose sites are another model's to weaken
+  std::vector<std::string> others = {};  // files whose sites another model weakens
   unsigned long random_executions = 5'000;
 
-  // Arguments: none; "--thorough" (X8); "--weaken <number> <order>", which shows an execution that
-  // fails; or "--sites", which names the sites that are its to weaken (X9).
+  // Runs the checks. Arguments: none; "--thorough" (X8); "--weaken <number> <order>", which shows
+  // an execution that fails; or "--sites", which names the sites that the model weakens (X9).
   int check(int argc, char** argv);
 
  private:
   bool run_as_it_is();
   const Kept* find_kept(int index, rl::memory_order order) const;
-  // Where it was reported; empty: nowhere.
+  // Returns the scenario that reported it, or an empty string.
   std::string find_report(int index, bool is_thorough) const;
   bool check_weakened(int index, rl::memory_order order, bool is_thorough);
-  // Entries of the lists that are of no site; each is named.
+  // Counts and names entries of the lists that are of no site.
   std::size_t count_stale() const;
   int show(int index, rl::memory_order order) const;
   bool is_own(int index) const;

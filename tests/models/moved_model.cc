@@ -1,7 +1,7 @@
 // A page that moves: its records are copied to a twin and marked moved (storage/masstree, M2 to
-// M4), while transactions lock, read and verify them with txn/commit*.cc themselves. What
+// M4), while transactions lock, read and verify them with txn/commit*.cc themselves. The lines of
 // storage/masstree/change/move.cc, storage/masstree/search/find.h and
-// storage/masstree/change/track.cc do with pages is quoted.
+// storage/masstree/change/track.cc are quoted.
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "tests/models/commit.h"
 
@@ -22,7 +22,7 @@ struct Page {
 
 namespace foedus::page {
 
-// Page 0 is none.
+// A pool of pages; page 0 is none.
 class PagePool {
  public:
   Page* resolve(VolatilePageId id) {
@@ -91,7 +91,7 @@ struct Moving : model::Suite<Scenario, 2> {
     other.begin(tid, 0);
   }
 
-  // MovingPage, for one page in place of another.
+  // Moves a page as MovingPage does, to one new page.
   void move() {
     const occ::LockGuard guard(&old_page.tree.header.lock);
     page::RecordHeader* const record = &old_page.record.header;
@@ -101,7 +101,7 @@ struct Moving : model::Suite<Scenario, 2> {
     //     if (!occ::try_lock_for(&record->lock, waiter, spins)) {
     if (!occ::try_lock_for(&record->lock, &waiter, 1)) return;
     const page::PageVersion version = old_page.tree.header.load_version();
-    // As lay_record() and copy_payload(): the new page is unreachable.
+    // As lay_record() and copy_payload() do: the new page is unreachable.
     copied->tid.store_relaxed(record->load_tid().word());
     base::racy_read(&new_page.record.payload, &old_page.record.payload, sizeof(model::Payload));
     new_page.is_complete.set(1);
@@ -119,7 +119,7 @@ struct Moving : model::Suite<Scenario, 2> {
     old_page.tree.header.store_version(version.with(page::PageVersion::kMoved));
     occ::unlock(&record->lock, &waiter);
   }
-  // The record that a search finds.
+  // Returns the record that a search finds.
   model::Record* find() {
     // from foedus-core/storage/masstree/search/find.cc:
     //     const page::PageVersion version = page->header.load_version();
@@ -128,7 +128,8 @@ struct Moving : model::Suite<Scenario, 2> {
     if (!version.is_moved()) return &old_page.record;
     return &twin_of(pool, &old_page.tree)->record;
   }
-  // As TxnContext::read_below(), which looks again from above if the record has moved.
+  // Reads as TxnContext::read_below() does, which searches again from above if the record has
+  // moved.
   bool read(model::Transaction* transaction, std::uint64_t* value) {
     model::Record* record = find();
     if (!transaction->read(record, value)) return false;
@@ -141,7 +142,7 @@ struct Moving : model::Suite<Scenario, 2> {
   }
 };
 
-// A write that was meant for the old record is in the new one after its commit.
+// A write whose entry was of the old record is in the new one after its commit.
 struct Writing : Moving<Writing> {
   bool has_committed = false;
 
@@ -157,7 +158,7 @@ struct Writing : Moving<Writing> {
   }
 };
 
-// Behind the move comes a commit that writes the new record and another one: who reads sees both or
+// After the move a commit writes the new record and another one: a reader sees both writes or
 // neither, and its verify follows the move.
 struct Verifying : Moving<Verifying> {
   void thread(unsigned index) {
@@ -175,7 +176,7 @@ struct Verifying : Moving<Verifying> {
   }
 };
 
-// Searches while the page moves.
+// Threads search while the page moves.
 struct Finding : Moving<Finding> {
   void thread(unsigned index) {
     if (index == 0) return move();

@@ -1,6 +1,6 @@
 // The page cache's words: snapshot/page_cache_index.{h,cc} and epoch/epoch_clock.{h,cc} themselves.
-// The index has one stripe. Its lock and the one frame are the model's; what page_cache.cc does
-// with them is quoted. A plain variable stands for the contents of the frame.
+// The index has one stripe. Its lock and the only frame are the model's; the lines of page_cache.cc
+// are quoted. A plain variable stands for the contents of the frame.
 #include <vector>
 
 #include "tests/models/threads.h"
@@ -21,7 +21,7 @@ constexpr std::uint64_t kBuckets = 2;
 const SnapshotPageId kOld(page::SnapshotNumber{1}, 0, 1);
 const SnapshotPageId kNew(page::SnapshotNumber{1}, 0, 2);
 
-// How a page is looked for.
+// The ways to search a page.
 enum class By : bool { kId, kLink };
 
 template <typename Scenario, rl::thread_id_t kThreads>
@@ -47,7 +47,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
     std::memset(link, 0, sizeof(link));
     model::adopt(link, sizeof(link));
   }
-  // What PageReader does.
+  // Fills the frame as PageReader does.
   void fill(SnapshotPageId id) {
     index.page_at(kFrame)->page_id = id.word();
     contents.set(id.word());
@@ -56,8 +56,8 @@ struct Cache : model::Suite<Scenario, kThreads> {
     const std::lock_guard guard(lock);
     index.put(id, kFrame, mark);
   }
-  // A hit without the lock, by a pointer whose hint names the frame or by the id alone. REQUIRES: a
-  // cache pin.
+  // Searches without the lock, by a pointer whose hint names the frame or by the id alone.
+  // REQUIRES: a cache pin.
   bool is_found(SnapshotPageId id, By by) {
     return by == By::kLink ? index.find_linked(id, kFrame, {}) != 0 : index.find(id) != 0;
   }
@@ -65,8 +65,8 @@ struct Cache : model::Suite<Scenario, kThreads> {
     if (!is_found(id, by)) return;
     model::require(contents.get() == id.word(), "the page that was found is there");
   }
-  // PageCache::evict_locked(), for good or for now, without a switch inside the sweep: of its
-  // stores the one of this page's entry is all that a reader notices. Returns the stamp.
+  // Evicts as PageCache::evict_locked() does, finally or to the leaving list, without a switch
+  // inside the sweep: a reader notices only its store to this page's entry. Returns the stamp.
   Epoch evict(snapshot::CacheSweep which) {
     const std::lock_guard guard(lock);
     {
@@ -80,7 +80,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
     base::fence_seq_cst();
     return clock.current();
   }
-  // PageCache::take_locked()
+  // Takes the frame as PageCache::take_locked() does.
   bool take(Epoch stamp) {
     const std::lock_guard guard(lock);
     const Epoch reclaimable = clock.cache_reclaimable();
@@ -91,8 +91,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
   }
 };
 
-// A reader follows an entry while the page leaves and its frame gets another page. `kPages`: how
-// many of the two the reader looks for.
+// A reader follows an entry while the page leaves and its frame gets another page.
 template <rl::thread_id_t kThreads, bool kForNow, By kBy = By::kId>
 struct Reuse : Cache<Reuse<kThreads, kForNow, kBy>, kThreads> {
   void before() {
@@ -123,9 +122,9 @@ struct Reuse : Cache<Reuse<kThreads, kForNow, kBy>, kThreads> {
   }
 };
 
-// The same with one look, and no switches within the clock's steps, the put, and the search, of
-// whose loads that of one entry matters: all interleavings can be searched. The clock goes on in
-// the thread in which that asks for more.
+// A reader searches once, without switches within the clock's steps, the put, and the search, of
+// whose loads only that of one entry matters. So all interleavings can be searched. The clock
+// advances in the thread in which that gives more interleavings.
 template <bool kLooksForNew, By kBy = By::kId>
 struct OneLook : Cache<OneLook<kLooksForNew, kBy>, 2> {
   void before() {
@@ -165,7 +164,7 @@ struct OneLook : Cache<OneLook<kLooksForNew, kBy>, 2> {
   }
 };
 
-// A page that is leaving is asked for, and found again without the lock.
+// A leaving page returns, and is found again without the lock.
 template <By kBy>
 struct Return : Cache<Return<kBy>, 3> {
   void thread(unsigned number) {
@@ -185,8 +184,8 @@ struct Return : Cache<Return<kBy>, 3> {
   }
 };
 
-// The hand comes by a page that is used, and takes its uses: the page stays, and is found by a
-// thread that sees nothing of it but the link that the hand stored.
+// The hand reaches a used page and clears its mark: the page stays, and is found by a thread that
+// sees only the link that the hand stored.
 struct Stay : Cache<Stay, 3> {
   void thread(unsigned number) {
     if (number == 0) {
@@ -202,8 +201,7 @@ struct Stay : Cache<Stay, 3> {
 };
 
 // A borrowed frame is given back to the pool, whose session writes the page without the stripe's
-// lock (K13). Of the pool the word by which a batch of free pages goes from one to the other is
-// here.
+// lock (K13). The pool is the word by which a batch of free pages is handed over.
 template <By kBy>
 struct GiveBack : Cache<GiveBack<kBy>, 3> {
   base::AtomicWord<std::uint64_t> free_head;
@@ -218,7 +216,7 @@ struct GiveBack : Cache<GiveBack<kBy>, 3> {
       this->clock.pin_cache(0);
       this->hit(kOld, kBy);
       this->clock.unpin_cache(0);
-      // Here, so that no fence of the clock stands for the release below.
+      // The step is here, so that no fence of the clock replaces the release below.
       static_cast<void>(this->clock.step());
       static_cast<void>(this->clock.step());
     } else if (number == 1) {

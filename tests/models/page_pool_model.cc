@@ -1,6 +1,6 @@
 // The page pool: page/page_pool.{h,cc} itself, over static memory. A plain variable stands for the
-// contents of each page: two owners at once, or one that does not see the other gone, are a data
-// race. (When a retired page may be used again: epoch_clock_model.cc.)
+// contents of each page: two owners at once, or one without an order after the other, are a data
+// race. epoch_clock_model.cc has the reuse of retired pages.
 #include "tests/models/threads.h"
 
 #include "foedus-core/page/page_pool.cc"
@@ -28,7 +28,7 @@ struct Pool : model::Suite<Scenario, kThreads> {
     Result<std::unique_ptr<page::PagePool>> made = page::PagePool::make(
         &topology, &budget, page::PagePool::kExtentBytes, Facility::kOff, Facility::kOff);
     pool = std::move(*made);
-    // The link words of the first pages (P9).
+    // Makes the link words of the first pages (P9).
     char* const links = reinterpret_cast<char*>(pool->resolve(VolatilePageId(0, 0)));
     std::memset(links, 0, kPages * sizeof(std::uint64_t));
     model::adopt(links, kPages * sizeof(std::uint64_t));
@@ -51,9 +51,9 @@ struct Pool : model::Suite<Scenario, kThreads> {
   }
 };
 
-// Three free pages, each a batch of its own. One session takes one, the other takes two and gives
-// the first of them back: the same page is on top again, with another one below (P12). What is left
-// belongs to nobody.
+// Three free pages are a batch each. One session takes one, the other takes two and returns the
+// first of them: the same page is on top again, with another one below (P12). The remaining pages
+// have no owner.
 struct Stack : Pool<Stack, 2> {
   void before() {
     Pool::before();
@@ -71,7 +71,7 @@ struct Stack : Pool<Stack, 2> {
   void after() { take(); }
 };
 
-// One page is handed on from one to the other.
+// One page goes from one thread to the other.
 struct HandOn : Pool<HandOn, 2> {
   void before() {
     Pool::before();
@@ -80,7 +80,7 @@ struct HandOn : Pool<HandOn, 2> {
   void thread(unsigned) { give(take()); }
 };
 
-// Nothing is committed yet.
+// No memory is committed yet.
 struct Growing : Pool<Growing, 2> {
   void thread(unsigned) { use(take()); }
 };

@@ -1,5 +1,5 @@
-// What is made once and then found by a word: lines of snapshot/snapshot_reader.cc, which publishes
-// open files in a list, and flags that say that something is over. All quoted.
+// Objects that are made once and then found by a word: quoted lines of snapshot/snapshot_reader.cc,
+// which publishes open files in a list, and flags for the end of a task.
 #include "foedus-core/base/atomic_word.h"
 #include "tests/models/threads.h"
 
@@ -14,8 +14,8 @@ struct OpenFile {
   base::AtomicWord<int*> file;
 };
 
-// One opens files of two snapshots of one bucket, and a file again in an entry that is there; the
-// other looks for the older one without the lock.
+// One thread opens files of two snapshots of one bucket, and a file again in an existing entry; the
+// other searches the older one without the lock.
 struct Files : model::Suite<Files, 2> {
   base::AtomicWord<OpenFile*> bucket;
   OpenFile entries[2];
@@ -62,7 +62,7 @@ struct Files : model::Suite<Files, 2> {
   }
 };
 
-// Of one form: recovery, mappers, reducers and composers say that they have ended.
+// The flags by which recovery, mappers, reducers and composers announce their end have one form.
 struct Flag : model::Suite<Flag, 2> {
   base::AtomicWord<std::uint32_t> done;
   model::Plain<int> result{0};

@@ -1,8 +1,8 @@
 // The lock of records and pages: occ/record_lock.{h,cc} themselves.
 //
-// A plain variable stands for what the lock protects: two holders at once, or a holder that does
-// not see what the one before it did, are a data race. So is a waiter that another thread looks at
-// after its end. A wake that is lost is an execution that does not end.
+// A plain variable stands for the protected data: two holders at once, or a holder that does not
+// see the changes of the one before, are a data race. So is an access to a waiter after its end. A
+// lost wake is an execution that does not end.
 #include "foedus-core/occ/record_lock.cc"
 #include "tests/models/model.h"
 
@@ -22,7 +22,7 @@ struct Locks : model::Suite<Scenario, kThreads> {
     enter();
     occ::unlock(&word, &waiter);
   }
-  // A waiter that did not get it is over.
+  // Tries to lock; a waiter that gave up ends.
   bool lock_or_give_up() {
     occ::LockWaiter waiter;
     if (!occ::lock_for(&word, &waiter, 0)) return false;
@@ -42,7 +42,7 @@ struct Locking : Locks<Locking<kThreads>, kThreads> {
   }
 };
 
-// One locks twice, with one waiter: what the first time left in it does not disturb the second.
+// One thread locks twice with the same waiter: remains of the first time do not disturb the second.
 struct LockingAgain : Locks<LockingAgain, 2> {
   void thread(unsigned index) {
     if (index == 0) return lock_once();
@@ -59,7 +59,7 @@ struct LockingAgain : Locks<LockingAgain, 2> {
   }
 };
 
-// One locks, the other tries; the waiter of one that did not get it is used again.
+// One thread locks, the other tries; the waiter of a failed try is used again.
 struct Trying : Locks<Trying, 2> {
   void thread(unsigned index) {
     if (index == 0) return lock_once();
@@ -71,7 +71,7 @@ struct Trying : Locks<Trying, 2> {
   void after() { require_free(); }
 };
 
-// Some wait as long as it takes, the others give up as soon as they are the first of the queue.
+// Some threads wait without a limit, the others give up as soon as they are the first of the queue.
 template <int kThreads, int kPatient>
 struct GivingUp : Locks<GivingUp<kThreads, kPatient>, kThreads> {
   bool has_locked[kThreads] = {};

@@ -15,8 +15,8 @@ namespace {
 
 using namespace foedus;
 
-// The value of a record is the ordinal of its TID. One writes it once or twice, as phases of a
-// commit do it; the others read it.
+// The value of a record is the ordinal of its TID. One thread writes it once or twice, as the
+// phases of a commit do; the others read it.
 template <rl::thread_id_t kThreads, std::uint32_t kWrites>
 struct Reading : model::Suite<Reading<kThreads, kWrites>, kThreads> {
   model::Runtime<> runtime;
@@ -29,7 +29,7 @@ struct Reading : model::Suite<Reading<kThreads, kWrites>, kThreads> {
     transaction.write(&record, ordinal);
     occ::TxnContext* const txn = &transaction.context();
     txn->sets().writes().sort();
-    // The lock is not at issue: there is one writer. The fence is the clock's, but not needed here.
+    // There is no lock, because there is one writer. The fence is the clock's, but not needed here.
     txn::mark_being_written(txn);
     const page::Tid tid(model::kFirstEpoch, ordinal);
     txn::apply_writes(txn, tid);

@@ -1,7 +1,7 @@
 #pragma once
 // Relacy (Debian: relacy-dev) without the macros that rename half of the standard library.
 
-// Before Relacy gives their names away.
+// These headers come before Relacy defines macros of their names.
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -37,5 +37,5 @@
 #undef VAR_T
 #undef TLS_T
 
-// Where something happens, for Relacy's history of a failed execution.
+// The place of an access, for Relacy's history of a failed execution.
 #define MODEL_HERE ::rl::debug_info(__FUNCTION__, __FILE__, __LINE__)

@@ -1,7 +1,7 @@
 #pragma once
-// Stands in for the runtime: time stands still, who waits looks again and again, and who is
-// notified is a bell that one thread of the model may sleep at. (Sleeping and waking of the real
-// one: wait_point_model.cc.)
+// Stands in for the runtime: time stands still, a waiter checks again and again, and a notification
+// rings a bell at which one thread of the model may sleep. wait_point_model.cc has sleeps and wakes
+// of the real one.
 
 #include "foedus-core/base/task.h"
 #include "tests/models/threads.h"
@@ -16,7 +16,7 @@ inline WaitPoint::~WaitPoint() = default;
 
 namespace model {
 
-// One who sleeps; a deadlock if nobody rings.
+// A place for one sleeper; a deadlock if no thread rings.
 class Bell {
  public:
   void ring() {
@@ -36,7 +36,7 @@ class Bell {
   bool rung_ = false;  // guarded by lock_
 };
 
-// `kRings`: notify() rings; else nobody sleeps.
+// If kRings, notify() rings; otherwise no thread sleeps.
 template <bool kRings = false>
 class Runtime : public foedus::base::Runtime {
  public:

@@ -14,8 +14,8 @@ constexpr std::uint64_t kNext = 2;
 
 enum class Room { kForAll, kForNone };
 
-// The page has room for all that is appended, or is full and gets a next one. (To begin a chain
-// takes the lock that the drop holds, and is not here: an append without a tail is left out.)
+// The page has space for all appends, or is full and gets a next one. An append without a tail is
+// left out, because the begin of a chain takes the lock that the drop holds.
 template <int kAppends, Room kRoom>
 struct Dropping : model::Suite<Dropping<kAppends, kRoom>, 2> {
   model::Runtime<> runtime;
@@ -63,7 +63,8 @@ struct Dropping : model::Suite<Dropping<kAppends, kRoom>, 2> {
     //     const std::uint64_t pin = installation_.clock->slot(page->session).pin.load_acquire();
     return clock.slot(0).pin.load_acquire();
   }
-  // What was appended is newer than the snapshot; only an empty page is quiet.
+  // Returns whether the page is quiet: appends are newer than the snapshot, so only an empty page
+  // is.
   bool is_quiet() {
     // from foedus-core/storage/sequential/sequential_install.cc:
     //     const std::uint32_t count = page->header.load_version().keys();

@@ -1,5 +1,5 @@
-// Which thread uses a session (E31), which database it is of, and who is handed one: words of
-// engine/session_slot.h itself; its users are quoted. A plain variable stands for the session.
+// The use of a session by a thread (E31), its database, and its hand-over: words of
+// engine/session_slot.h itself, with quoted users. A plain variable stands for the session.
 #include "foedus-core/engine/session_slot.h"
 
 #include "tests/models/threads.h"
@@ -32,7 +32,7 @@ struct Claims : model::Suite<Claims, 2> {
   }
 };
 
-// One runs a transaction, the other closes the database, or is refused and undoes what it did.
+// One thread runs a transaction, the other closes the database, or is refused and undoes its steps.
 struct Closes : model::Suite<Closes, 2> {
   Session sessions[2];
 
@@ -61,7 +61,7 @@ struct Closes : model::Suite<Closes, 2> {
   void thread(unsigned index) { index == 0 ? run() : close(); }
 };
 
-// One is done with a session and hands it to the other, which waits.
+// One thread ends its use of a session and hands it to the other, which waits.
 struct HandsOver : model::Suite<HandsOver, 2> {
   Session session;
   base::AtomicWord<Session*> given;
@@ -83,7 +83,7 @@ struct HandsOver : model::Suite<HandsOver, 2> {
   void thread(unsigned index) { index == 0 ? give() : wait(); }
 };
 
-// A slot is leased to a database while a Session of that database, and one of another, look at it.
+// A slot is leased to a database while a Session of that database, and one of another, read it.
 struct Lease : model::Suite<Lease, 2> {
   Session session;
 
@@ -102,7 +102,7 @@ struct Lease : model::Suite<Lease, 2> {
   void thread(unsigned index) { index == 0 ? lease() : look(); }
 };
 
-// The watch revokes a transaction whose owner begins an operation, and another one behind it.
+// The watch revokes a transaction whose owner begins one operation, and another one after it.
 struct Revokes : model::Suite<Revokes, 2> {
   static constexpr std::uint64_t kNumber = 1;
   Session session;

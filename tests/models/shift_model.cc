@@ -1,7 +1,6 @@
-// Second looks at pointers in an interior page of a Master-Tree while the holder of its lock shifts
-// them: storage/masstree/layout/page.h itself, with the few lines of
-// storage/masstree/change/adopt.cc that shift and those of storage/masstree/change/track.cc that
-// look.
+// Verification of pointers in an interior page of a Master-Tree while the holder of its lock shifts
+// them: storage/masstree/layout/page.h itself, with the lines of storage/masstree/change/adopt.cc
+// that shift and those of storage/masstree/change/track.cc that verify.
 #include "foedus-core/storage/masstree/layout/page.h"
 
 #include "foedus-core/occ/record_lock.cc"
@@ -15,7 +14,7 @@ using page::SnapshotPageId;
 using page::VolatilePageId;
 using storage::masstree::InteriorPage;
 
-constexpr std::uint64_t kSlice = 100;  // that of the pointer that was followed
+constexpr std::uint64_t kSlice = 100;  // the slice of the followed pointer
 const DualPageIds kMoved{VolatilePageId(0, 1), SnapshotPageId()};
 const DualPageIds kObserved{VolatilePageId(), SnapshotPageId(7)};
 const DualPageIds kInstalled{VolatilePageId(0, 2), SnapshotPageId(7)};
@@ -23,7 +22,7 @@ const DualPageIds kCold{VolatilePageId(), SnapshotPageId(8)};
 const DualPageIds kTwins[] = {{VolatilePageId(0, 3), SnapshotPageId()},
                               {VolatilePageId(0, 4), SnapshotPageId()}};
 
-// Three children: one that has moved to twins, the one at issue, and one beside it that is cold.
+// Three children: one that has moved to twins, the followed one, and its cold neighbour.
 template <typename Scenario>
 struct Shifting : model::Suite<Scenario, 2> {
   alignas(page::kPageBytes) static inline char memory[page::kPageBytes];
@@ -31,7 +30,7 @@ struct Shifting : model::Suite<Scenario, 2> {
 
   void make(const DualPageIds& at_issue) {
     std::memset(memory, 0, sizeof(memory));
-    // All words that three separators and four children can touch.
+    // Makes all words that three separators and four children use.
     model::adopt(&page->header.lock, 16);
     model::adopt(&page->groups[0], 4 * 8);
     model::adopt(&page->groups[0].children, 4 * 16);
@@ -66,7 +65,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     parent->header.store_version(version.plus_key());
   }
 
-  // Joins them again.
+  // Joins the twins again.
   void join() {
     const occ::LockGuard guard(&page->header.lock);
     InteriorPage* const parent_ = page;
@@ -90,7 +89,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
   }
 
-  // True: what was observed is believed to be there still.
+  // Returns true if the observed pointer is taken for unchanged.
   bool look_again() {
     for (unsigned tries = 0;;) {
       const page::PageVersion version = page->header.load_version();
@@ -122,7 +121,7 @@ struct Shifting : model::Suite<Scenario, 2> {
   }
 };
 
-// Another transaction installed a page there, wrote to it and committed before the looks.
+// Another transaction installed a page there, wrote to it and committed before the verification.
 struct Changed : Shifting<Changed> {
   void before() { make(kInstalled); }
   void thread(unsigned index) {
@@ -131,7 +130,8 @@ struct Changed : Shifting<Changed> {
   }
 };
 
-// The same, and what was adopted is joined again: pages and numbers of keys are as they were.
+// After the change the adopted twins are joined again: pages and numbers of keys have their old
+// values.
 struct ChangedAndJoined : Shifting<ChangedAndJoined> {
   void before() { make(kInstalled); }
   void thread(unsigned index) {
@@ -143,7 +143,7 @@ struct ChangedAndJoined : Shifting<ChangedAndJoined> {
   }
 };
 
-// Nothing has changed; who looks in the midst of shifts may conflict, others do not.
+// No change: a verification during shifts may conflict, others do not.
 struct Unchanged : Shifting<Unchanged> {
   void before() { make(kObserved); }
   void thread(unsigned index) {

@@ -1,11 +1,12 @@
 #pragma once
-// Sites: the places in the code under test where an order is asked for. Each is found by running
-// it; one of them at a time can be weakened.
+// Sites: the ordered accesses in the code under test. Each is found when it runs; one of them at a
+// time can be weakened.
 //
 //   X1  A site is file, function, and name of the access; several of one name in one function are
-//       told apart by their lines. So a list of sites outlives changes elsewhere in a file.
-//   X2  Each step down is tried by itself: seq_cst, then acq_rel (for loads acquire, for stores
-//       release), then relaxed; a fence ends as none.
+//       distinguished by the order of their lines. So a list of sites stays valid after changes
+//       elsewhere in a file.
+//   X2  Each weaker order is tried by itself: seq_cst becomes acq_rel (acquire for loads, release
+//       for stores), then relaxed; a relaxed fence is none.
 
 #include <cstddef>
 #include <string>
@@ -24,7 +25,7 @@ struct Site {
 
 enum class Kind { kLoad, kStore, kExchange, kFence };
 
-// The orders that an access may be weakened to, one after the other. Fences: relaxed is none.
+// Returns the weaker orders of an access, from the strongest on. A relaxed fence is none.
 inline std::vector<rl::memory_order> weaker_than(rl::memory_order order, Kind kind) {
   std::vector<rl::memory_order> weaker;
   if (order == rl::mo_seq_cst) {
@@ -55,7 +56,7 @@ class Sites {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // The order in force at a site.
+  // Returns the present order of a site.
   rl::memory_order order_at(const Site& site, rl::memory_order order, Kind kind) {
     const int index = index_of(site, order, kind);
     known_[index].is_passed = true;
@@ -79,7 +80,7 @@ class Sites {
 
   int count() const { return count_; }
   const Known& at(int index) const { return known_[index]; }
-  // X1
+  // Returns the name of a site (X1).
   std::string name_of(int index) const {
     const Site& site = known_[index].site;
     int before = 0;

@@ -1,5 +1,5 @@
-// Which snapshots are read, and which may go: the words of engine/snapshots.{h,cc} (E52), quoted. A
-// list and a manifest are plain variables, which who frees or removes them writes to.
+// Reads and expiry of snapshots: quoted words of engine/snapshots.{h,cc} (E52). A list and a
+// manifest are plain variables, to which the thread that frees or removes them writes.
 #include "foedus-core/base/atomic_word.h"
 #include "tests/models/model.h"
 
@@ -14,8 +14,8 @@ struct List {
   model::Plain<std::uint64_t> newest{0};
 };
 
-// A session reads the newest snapshot, so many times; the gleaner publishes the second one and lets
-// go of the first.
+// A session reads the newest snapshot kReads times; the gleaner publishes the second one and
+// expires the first.
 template <int kReads>
 struct Expiring : model::Suite<Expiring<kReads>, 2> {
   List lists[3];

@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for what the standard library has for threads. To be included before the macros below
+// Stands in for the thread support of the standard library. To be included before the macros below
 // rename std::mutex and its like in the engine's code.
 
 #include <condition_variable>
@@ -22,8 +22,8 @@ class Mutex {
   rl::mutex mutex_;
 };
 
-// Wakes at times for no reason, as it may. Timed waits end only when they are woken: what is tested
-// is that nobody needs the timeout.
+// A condition variable with spurious wakes. Timed waits end only by a wake, which tests that no
+// waiter needs the timeout.
 class ConditionVariable {
  public:
   void notify_one() { awake_.notify_one(MODEL_HERE); }
@@ -50,7 +50,7 @@ class Thread {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return has_ended_; });
   }
-  // Runs the one that was made last.
+  // Runs the thread that was made last.
   static void run_last() {
     Thread* const thread = last;
     thread->run_();

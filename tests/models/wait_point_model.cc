@@ -1,5 +1,5 @@
-// Sleeping and waking: the runtime of production, base/task.{h,cc} itself. A lost wake-up is a
-// deadlock. What waiters look at is a relaxed word, so that all order comes from the runtime.
+// Sleeps and wakes: the runtime of production, base/task.{h,cc} itself. A lost wake-up is a
+// deadlock. Waiters check a relaxed word, so that all order comes from the runtime.
 #include <unistd.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct Word {
   void set(int value) { word.store(value, rl::mo_relaxed, MODEL_HERE); }
 };
 
-// All but the last thread wait for what the last one makes true.
+// All but the last thread wait for a condition that the last one makes true.
 template <rl::thread_id_t kThreads>
 struct Waiting : model::Suite<Waiting<kThreads>, kThreads> {
   std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
@@ -39,7 +39,7 @@ struct Waiting : model::Suite<Waiting<kThreads>, kThreads> {
   }
 };
 
-// A task whose step does what is wanted and tells who waits for it.
+// A task whose step makes the condition true and wakes its waiters.
 struct Work : base::Task {
   base::Runtime* runtime = nullptr;
   base::WaitPoint done;
@@ -56,7 +56,7 @@ struct Work : base::Task {
   }
 };
 
-// Thread 0 is the task's own. The other asks for work, waits for it, and stops the task; `kHelps`:
+// Thread 0 is the task's own. The other requests work, waits for it, and stops the task; if kHelps,
 // it tries to do the step itself first.
 template <bool kHelps>
 struct Notifying : model::Suite<Notifying<kHelps>, 2> {

@@ -1,14 +1,14 @@
 #pragma once
 // Words: the shared words of the code under test, kept by Relacy. A word has its own size and place
-// in memory, so that pages and lines are laid out as they are in the engine; what Relacy knows of
-// it stands in a table by address.
+// in memory, so that pages and lines have the layout of the engine; Relacy's state of a word is in
+// a table by address.
 //
 //   X3  A word exists for Relacy from its constructor on, or from adopt() for words in raw memory.
-//       Its first value is a store like any other: who reads it without an order behind that store
-//       has read what was never written, and Relacy says so.
-//   X4  To make a word and to end it are plain accesses: who touches it must be ordered behind the
+//       Its first value is a store like any other: Relacy reports a read without an order after
+//       that store as a read of an unwritten word.
+//   X4  Making a word and ending it are plain accesses: each access to it must be ordered after the
 //       one and before the other.
-//   X5  Memory is the system's, not Relacy's: what a model frees or forgets is no finding.
+//   X5  Memory is the system's, not Relacy's: a leak of a model is no finding.
 
 #include <cstdint>
 #include <cstdlib>
@@ -31,8 +31,8 @@ struct Reach {
 rl::atomic_data* history_of(rl::generic_atomic<std::uint64_t, false>& word);
 template struct Reach<&rl::generic_atomic<std::uint64_t, false>::impl_>;
 
-// Relacy follows C++11, where a thread's relaxed store goes on with its release sequence. In C++20
-// it ends it: the newest value brings no more than the thread's last release fence.
+// Relacy follows C++11, where a thread's relaxed store continues its release sequence. In C++20 it
+// ends the sequence: the newest value carries no more than the thread's last release fence.
 template <rl::thread_id_t kThreads>
 void end_release_sequence(rl::atomic_data* data) {
   auto& history = *static_cast<rl::atomic_data_impl<kThreads>*>(data);
@@ -45,7 +45,7 @@ void end_release_sequence(rl::atomic_data* data) {
 
 }  // namespace internal
 
-// Lets one thread do several things that no other may come between.
+// Lets one thread make several steps without a switch in between.
 class Indivisible {
  public:
   Indivisible() { rl::ctx().disable_preemption(); }
@@ -54,7 +54,7 @@ class Indivisible {
   Indivisible& operator=(const Indivisible&) = delete;
 };
 
-// The threads that are parked, and where (base/park.h).
+// The parked threads, and their words (base/park.h).
 class Sleepers {
  public:
   static Sleepers& all() {
@@ -65,7 +65,7 @@ class Sleepers {
   void begin() {
     for (const void*& word : words_) word = nullptr;
   }
-  // False: the lower half of the word is another one.
+  // Sleeps. Returns false if the lower half of the word has another value.
   inline bool fall_asleep(const void* word, std::uint32_t expected);
   bool is_asleep() const { return words_[rl::ctx().threadx_->index_] != nullptr; }
   void wake_one(const void* word) {
@@ -92,7 +92,7 @@ class Words {
     return words;
   }
 
-  // Once per execution, around all else.
+  // The words of one execution, from its begin to its end.
   template <rl::thread_id_t kThreads>
   void begin() {
     SystemMemory::use();
@@ -128,7 +128,7 @@ class Words {
     (*place->life())(MODEL_HERE) = 0;
     kill(place);
   }
-  // Null: the memory there is nobody's but one thread's.
+  // Returns the word, or null if the memory belongs to one thread.
   Word* find(const void* address) {
     Place* const place = place_of(address, false);
     if (place == nullptr || !place->is_alive) return nullptr;
@@ -196,7 +196,7 @@ inline bool Sleepers::fall_asleep(const void* word, std::uint32_t expected) {
   return is_same;
 }
 
-// Makes shared words of raw memory. Not by threads of the model.
+// Makes shared words of raw memory. REQUIRES: no thread of the model runs.
 inline void adopt(void* memory, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 8) {
     std::uint64_t value;

@@ -90,15 +90,15 @@ class AtomicWord {
     return value_of(old);
   }
 
-  Raw raw_;  // the newest value, for who looks at a line as a whole
+  Raw raw_;  // the newest value, for copies of a whole line
 };
 
 inline void fence_seq_cst_at(const model::Site& site) { model::fence(site, rl::mo_seq_cst); }
 inline void fence_reader_at(const model::Site& site) { model::fence(site, rl::mo_acquire); }
 inline void fence_writer_at(const model::Site& site) { model::fence(site, rl::mo_release); }
 
-// The builtin behind page::DualPagePointer: two words change as one. The processor locks the line,
-// so that no other access of either comes in between; loads of one half stay loads of one word. The
+// The builtin under page::DualPagePointer: two words change together. The processor locks the line,
+// so no other access of either word comes in between; loads of one half stay loads of one word. The
 // builtin is also a full fence.
 __extension__ using TwoWords = unsigned __int128;
 inline bool compare_exchange_16_at(const model::Site& site, void* at, TwoWords expected,
@@ -117,7 +117,7 @@ inline bool compare_exchange_16_at(const model::Site& site, void* at, TwoWords e
   full_fence();
   const bool is_same =
       low->debug_value() == low_of(expected) && high->debug_value() == high_of(expected);
-  // A half that stays as it is counts as read only: who loads it learns less by that.
+  // An unchanged half counts as a read only, so that a later load gets less order.
   const auto change = [&](model::Words::Word* half, std::uint64_t now) {
     std::uint64_t seen = half->debug_value();
     if (is_same && now != seen) {
@@ -139,7 +139,7 @@ inline void prefetch_line(const void*) {}
 inline void prefetch_lines(const void*, std::size_t) {}
 inline void prefetch_lines_early(const void*, std::size_t) {}
 
-// B2: relaxed words where the memory was adopted. REQUIRES: multiples of 8.
+// B2: copies relaxed words of adopted memory. REQUIRES: multiples of 8.
 inline void racy_copy(void* to, const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 8) {
     char* const target = static_cast<char*>(to) + i;
@@ -160,7 +160,7 @@ inline void racy_write(void* to, const void* from, std::size_t bytes) {
 
 }  // namespace foedus::base
 
-// Each call knows where it stands.
+// Each call carries its place.
 #define MODEL_SITE(access) (::model::Site{__FILE__, __func__, access, __LINE__})
 #define load_relaxed() load_relaxed_at(MODEL_SITE("load_relaxed"))
 #define load_acquire() load_acquire_at(MODEL_SITE("load_acquire"))

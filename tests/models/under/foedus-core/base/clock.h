@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/clock.h: time stands still, and a turn of a spin loop lets others go on.
+// Stands in for base/clock.h: time stands still, and a turn of a spin loop lets other threads run.
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ class SpinWait {
     has_turned_ = true;
     rl::yield(1, MODEL_HERE);
   }
-  // Of however many turns one is enough to see what others do meanwhile.
+  // Returns true after one turn, which is enough to see changes of other threads.
   bool has_taken(unsigned) const { return has_turned_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/invariant.h: a failed invariant is a finding of the execution at hand.
+// Stands in for base/invariant.h: a failed invariant is a finding of the current execution.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/process.h: nothing forks.
+// Stands in for base/process.h: there is no fork.
 
 #include <cstdint>
 

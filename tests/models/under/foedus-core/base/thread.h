@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/thread.h: a thread of the model runs what the thread would.
+// Stands in for base/thread.h: a thread of the model runs the thread's code.
 
 #include <functional>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// Stands in for numa/soc_memory.h: one static piece of memory, the same in all executions. Whether
-// it was committed is a plain variable, which who uses memory has to read (check_committed()).
+// Stands in for numa/soc_memory.h: one static piece of memory, the same in all executions. A plain
+// variable says whether it was committed; each user of memory has to read it (check_committed()).
 
 #include <cstdint>
 #include <utility>
@@ -15,7 +15,7 @@ class SocMemory {
   static constexpr std::uint64_t kSmallPageBytes = 4096;
   static constexpr std::uint64_t kHugePageBytes = 2u << 20;
 
-  // The committed bytes, of the pool or cache at hand.
+  // The committed bytes of the pool or cache.
   struct Committed {
     model::Plain<std::uint64_t> bytes{0};
   };

@@ -1,7 +1,7 @@
 #pragma once
 // Stands in for occ/txn_context.h and what it includes: the sets of a transaction as small vectors,
-// with what txn/commit*.cc calls. All of it belongs to one thread; what threads share (records,
-// clock, log ring) is the engine's own.
+// with the calls of txn/commit*.cc. All of it belongs to one thread; shared objects (records,
+// clock, log ring) are the engine's own.
 
 #include <algorithm>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct WriteEntry {
   LockWaiter* waiter = nullptr;
   std::uint64_t overflow = 0;
   Premise premise = Premise::kNone;
-  std::uint64_t value = 0;  // what the model's apply() writes
+  std::uint64_t value = 0;  // written by the model's apply()
 };
 
 struct PointerEntry {
@@ -55,7 +55,7 @@ struct PageEntry {
   StorageControl* storage;
 };
 
-// Nothing is held before its commit.
+// No lock is held before the commit.
 struct HeldLocks {
   bool are_below(const page::RecordHeader*) const { return true; }
   bool is_empty() const { return true; }
@@ -124,7 +124,7 @@ class PageSet {
   std::vector<PageEntry> entries_;
 };
 
-// Waiters stay where they are for as long as the model's execution takes (O2).
+// Waiters stay at their addresses for the whole execution of the model (O2).
 class WaiterPool {
  public:
   explicit WaiterPool(std::uint32_t session) : session_(session) {}

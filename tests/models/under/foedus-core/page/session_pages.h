@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for page/session_pages.h: a session that has as many pages as it wants.
+// Stands in for page/session_pages.h: a session with an unlimited number of pages.
 
 #include <cstdint>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Stands in for storage/dispatch.h: what the commit protocol asks of storages, as a model says it.
+// Stands in for storage/dispatch.h: the calls of the commit protocol to storages, implemented by
+// the model.
 
 #include "foedus-core/occ/txn_context.h"
 

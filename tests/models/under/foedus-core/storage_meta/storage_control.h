@@ -1,6 +1,6 @@
 #pragma once
-// Stands in for storage_meta/storage_control.h. A commit asks once whether the storage was dropped;
-// here it never is.
+// Stands in for storage_meta/storage_control.h. A commit checks once whether the storage was
+// dropped; here it never is.
 
 #include <cstdint>
 
