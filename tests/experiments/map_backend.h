@@ -1,6 +1,6 @@
 #pragma once
-// MapBackend: a Backend made of std::map and one mutex, which is serializable by construction. What
-// a driver does on it must be right; what another backend answers must be the same.
+// MapBackend: a Backend made of std::map and one mutex, which is serializable by construction. A
+// driver must be right on it; another backend must have the same results.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MapStore {
     std::map<std::string, std::string> by_key;
     std::uint64_t appended = 0;
   };
-  std::mutex mutex;  // held by the transaction that runs
+  std::mutex mutex;  // held by the running transaction
   std::deque<Rows> tables;
   std::uint64_t commits = 0;
 };
@@ -161,7 +161,7 @@ class MapWorker {
   foedus::Status read_only(F&& function) {
     return read_only_with<MapTxn>(function);
   }
-  // With another type of transaction, derived from MapTxn.
+  // Runs another type of transaction, derived from MapTxn.
   template <class Txn, class F>
   foedus::Status transact_with(F&& function) {
     return run<Txn>(function, false);

@@ -1,6 +1,6 @@
-// Goal: the checks that every backend of a comparison must pass hold for the model, and notice a
-// backend that answers wrong. Method: run them over std::map, as it is and with one fault at a
-// time. peers_run_test.py runs the same checks over each peer.
+// Goal: the model passes the checks for every backend of a comparison, and a wrong backend does
+// not. Method: they run over std::map, unchanged and with one fault at a time. peers_run_test.py
+// runs the same checks over each peer.
 
 #include "experiments/peers/conformance.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// ContendedBackend: the std::map store, as TPC-C should meet any store. Every third transaction is
-// run, undone and run again, as after a conflict; commits become durable late.
+// ContendedBackend: the std::map store with conflicts and late durability. Every third transaction
+// is run, undone and run again, as after a conflict.
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// TPC-C over a std::map: the transactions keep the database consistent, and the checks find each
-// way in which it may not be. Independent of the engine.
+// TPC-C over a std::map, without the engine: the transactions keep the database consistent, and the
+// checks find each inconsistency.
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
   EXPECT_EQ(b->load.data_bytes, bytes);
 }
 
-// Goal: whether units go to the next worker that asks or to the one that has them at home, each is
-// loaded once. Method: more, fewer and as many workers as there are warehouses.
+// Goal: each unit is loaded once, whether it goes to the next free worker or to its home worker.
+// Method: more, fewer and as many workers as there are warehouses.
 TEST(TpccModel, LoadIsTheSameIfWarehousesAreLoadedAtHome) {
   const gflags::FlagSaver saver;
   ContendedBackend dealt;
@@ -84,7 +84,8 @@ TEST(TpccModel, LoadThatWasCutShortIsRefused) {
   EXPECT_EQ(find_population(backend).code(), foedus::ErrorCode::kInvalidArgument);
 }
 
-// Lines of one order may be of the same stock; items are read before the first line is entered.
+// Lines of one order may be of the same stock, although items are read before the first line is
+// entered.
 TEST(TpccModel, LinesOfOneStockTakeFromItOneAfterTheOther) {
   ContendedBackend backend;
   auto population = load_tiny(backend, StorageChoice::kOrdered);
@@ -118,7 +119,7 @@ TEST(TpccModel, LinesOfOneStockTakeFromItOneAfterTheOther) {
   EXPECT_EQ(stock(7).ytd, before.ytd + 7);
 }
 
-// Damages one row of a loaded database, and expects the check to say which condition is violated.
+// Damages one row of a loaded database, and expects that the check names the violated condition.
 class TpccDamage : public testing::Test {
  protected:
   TpccDamage() : population_(load_tiny(backend_, StorageChoice::kOrdered)) {}

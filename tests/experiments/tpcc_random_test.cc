@@ -1,4 +1,4 @@
-// Random numbers, names, keys and the deck are what the specification says.
+// Random numbers, names, keys and the deck follow the specification.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
 
-// Goal: each workload does what YCSB says, and what it reads is what was written. Method: tiny runs
-// on std::map, whose counters and contents are looked at afterwards.
+// Goal: each workload follows YCSB, and reads return the written values. Method: tiny runs on
+// std::map, whose counters and contents are checked afterwards.
 
 #include "experiments/ycsb/ycsb_driver.h"
 
@@ -78,8 +78,8 @@ TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
   }
 }
 
-// Each of four threads acknowledges what it draws; the end must come to the number drawn, without
-// gaps on the way.
+// Each of four threads acknowledges its ids; the end must reach the number of all ids, without gaps
+// on the way.
 TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
   constexpr std::uint64_t kFirst = 10;
   constexpr std::uint64_t kEach = 50'000;

@@ -1,6 +1,6 @@
-// Goal: the choice of rows has the distribution that it claims. Method: draw often with a fixed
-// seed, compare counts with the formula. With N draws the count of an event of probability p has a
-// standard deviation of sqrt(N p (1 - p)); five of them are allowed.
+// Goal: the choice of rows has its stated distribution. Method: many draws with a fixed seed; their
+// counts are compared with the formula. With N draws the count of an event of probability p has a
+// standard deviation of sqrt(N p (1 - p)); five deviations are allowed.
 
 #include "experiments/ycsb/zipf.h"
 

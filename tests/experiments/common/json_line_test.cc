@@ -1,4 +1,4 @@
-// The JSON line is JSON: text is escaped, numbers that JSON does not have become null.
+// The JSON line is valid JSON: text is escaped, and numbers that JSON cannot express become null.
 
 #include "experiments/common/json_line.h"
 

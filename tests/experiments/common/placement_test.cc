@@ -20,7 +20,7 @@ int processors_of_this_thread() {
   return CPU_COUNT(&set);
 }
 
-// The processor that worker `worker` of `workers` is bound to; -1: it is bound to none.
+// Returns the processor of worker `worker` of `workers`, or -1 if it is bound to none.
 int processor_of(std::uint32_t worker, std::uint32_t workers) {
   int processor = -1;
   std::thread([&] {

@@ -1,4 +1,4 @@
-// The longest time in which a run was slow.
+// Tests of the longest time in which a run was slow.
 #include "experiments/common/throughput_samples.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-// Samples each 20 ms, of runs that did so much in each interval.
+// Returns the stall of a run with this work in each 20 ms.
 double stall_of(const std::vector<std::uint64_t>& done) {
   ThroughputSamples samples;
   std::uint64_t sum = 0;
@@ -38,7 +38,7 @@ TEST(ThroughputSamples, intervals_count_by_their_length) {
   samples.add(0, 0);
   samples.add(10 * kMs, 100);
   samples.add(20 * kMs, 200);
-  samples.add(60 * kMs, 300);  // as much in four times the time
+  samples.add(60 * kMs, 300);  // the same work in four times the time
   samples.add(70 * kMs, 400);
   EXPECT_EQ(samples.stall_ms_max(), 40);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A database of all four kinds, written through the public interface and gleaned, for the program
-// `foedus` to look at; what it says.
+// A database of all four kinds, written through the public interface and gleaned, and the output of
+// the program `foedus` for it.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ inline Answer ask(Verb verb, const std::string& dir) {
   return ask(command);
 }
 
-// Name, bytes and time of last change of all files, and of the directory.
+// Returns name, bytes and time of last change of all files, and of the directory.
 inline std::map<std::string, std::string> contents_of(const std::string& dir) {
   std::map<std::string, std::string> contents;
   const auto time_of = [](const std::string& path) {
@@ -60,7 +60,7 @@ inline std::map<std::string, std::string> contents_of(const std::string& dir) {
   return contents;
 }
 
-// What the storages hold.
+// The contents of the storages.
 struct Model {
   std::map<std::string, std::string> tree;
   std::map<std::string, std::string> hash;
@@ -77,7 +77,7 @@ class CliRig {
   const Model& model() const { return model_; }
   std::string path_of(const std::string& name) const { return dir() + "/" + name; }
 
-  // Each round overwrites, erases and adds; `records`: how many keys there are to choose from.
+  // Overwrites, erases and adds rows; `records` is the number of keys to choose from.
   void write(std::uint32_t round, std::uint32_t records) {
     auto opened = Database::open(testing::small_options(dir()));
     ASSERT_TRUE(opened.is_ok()) << opened.status().message();
@@ -107,7 +107,7 @@ class CliRig {
   }
 
  private:
-  // Keys of a few bytes, of one slice, of two layers and of many; some payloads are chains.
+  // Returns keys of a few bytes, of one slice, of two layers and of many.
   static std::string key_of(std::uint32_t i) {
     const std::string number = std::to_string(std::uint64_t{i} * 7919 % 1'000'003);
     switch (i % 5) {

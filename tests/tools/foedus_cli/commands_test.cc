@@ -1,4 +1,4 @@
-// What info, log and snapshots say; damage to the log; what is refused, and by which exit status.
+// Output of info, log and snapshots; damage to the log; refusals and their exit status.
 
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST_F(CommandsTest, log_records_are_found_by_storage_and_epoch) {
   command.limit = 7;
   EXPECT_EQ(lines_of(ask(command)), 7);
   command = log_of(dir());
-  // Which epochs there are depends on the time that all took: up to the first one with records.
+  // The epochs depend on the machine's speed, so the test searches the first one with records.
   std::ptrdiff_t before = 0;
   for (command.to_epoch = 1; before == 0 && command.to_epoch < 100'000; ++command.to_epoch) {
     before = lines_of(ask(command));
@@ -158,8 +158,8 @@ TEST_F(CommandsTest, a_seal_of_other_epochs_than_the_frames_have_is_named) {
       << answer.out;
 }
 
-// Goal: a log that lost what a snapshot has would give epochs again. Method: savepoint and segments
-// of an earlier time beside a later snapshot.
+// Goal: a log that ends before a snapshot, and would use epochs again, is reported. Method:
+// savepoint and segments of an earlier time beside a later snapshot.
 TEST_F(CommandsTest, a_log_that_ends_before_a_snapshot_is_named) {
   rig_.write(0, 100);
   const DamagedCopy before(dir());
@@ -178,7 +178,7 @@ TEST_F(CommandsTest, a_log_that_ends_before_a_snapshot_is_named) {
   EXPECT_TRUE(answer.says("it covers epochs up to ")) << answer.out;
 }
 
-// The same where the log was not closed: what the snapshot has of commits is held against it.
+// The log was not closed, so the newest record of the snapshot is compared with it.
 TEST_F(CommandsTest, a_log_of_before_a_crash_that_ends_before_a_snapshot_is_named) {
   testing::TestDatabase database;
   const Masstree tree = testing::must(database->open_masstree("tree"));
@@ -196,8 +196,8 @@ TEST_F(CommandsTest, a_log_of_before_a_crash_that_ends_before_a_snapshot_is_name
   EXPECT_TRUE(answer.says("it has a record of epoch ")) << answer.out;
 }
 
-// Goal: what open() refuses is no fine database. Method: the manifest on whose account segments
-// were removed is gone, and with it all that it covered.
+// Goal: a database that open() refuses is reported. Method: the manifest because of which segments
+// were removed is missing, and with it all commits that it covered.
 TEST_F(CommandsTest, a_manifest_that_the_log_needs_is_named) {
   write_and_glean();
   rig_.write(1, 100);  // removes the segments that the snapshot covers
@@ -245,7 +245,7 @@ TEST_F(CommandsTest, log_and_info_say_what_they_could_read_of_a_damaged_log) {
   copy.flip(kSegment, block.seal().valid_bytes - log::kBlockBytes + 20);  // in the last frame
   Answer answer = ask(Verb::kLog, copy.dir());
   EXPECT_EQ(answer.status, ExitStatus::kDamaged);
-  EXPECT_GE(lines_of(answer), 5 + 1);  // storages were made first, each in a frame of its own
+  EXPECT_GE(lines_of(answer), 5 + 1);  // each storage has a frame of its own before
   EXPECT_TRUE(answer.says(" create storage 5 ")) << answer.out;
   EXPECT_TRUE(answer.says("problem: log-0-00000001: ")) << answer.out;
   answer = ask(Verb::kInfo, copy.dir());

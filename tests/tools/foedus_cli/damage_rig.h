@@ -1,5 +1,5 @@
 #pragma once
-// Damage to the files of a gleaned database, with right checksums if wanted.
+// Damage to the files of a gleaned database, with right checksums if the test asks for them.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class DamagedCopy {
     file.put(byte);
     ASSERT_TRUE(file.good());
   }
-  // As whoever wrote a wrong page would have: with the right checksum.
+  // Writes a wrong page with the right checksum.
   void write(const std::string& name, std::uint64_t page, PageBytes* block) const {
     block->header()->crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
     write_bytes(name, page * page::kPageBytes, {block->bytes, sizeof(block->bytes)});
@@ -59,7 +59,7 @@ class DamagedCopy {
   std::uint64_t pages_of(const std::string& name) const {
     return std::filesystem::file_size(path_of(name)) / page::kPageBytes;
   }
-  // The first page for which it holds; 0: there is none.
+  // Returns the first page for which `holds` is true, or 0.
   std::uint64_t find(const std::string& name, const std::function<bool(PageBytes&)>& holds) const {
     for (std::uint64_t page = 1; page < pages_of(name); ++page) {
       if (holds(*read(name, page))) return page;

@@ -1,4 +1,4 @@
-// What a person sees of findings and of byte strings.
+// Findings and byte strings as a person sees them.
 #include "tools/foedus_cli/finding.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(FindingsTest, a_few_are_printed_a_line_each) {
   EXPECT_EQ(printed(findings, Findings::Which::kProblems), "problem: log-0-00000001: it is cut\n");
 }
 
-// Those that are not kept are counted, so that nobody takes the last line for the last finding.
+// Findings that are not kept are counted, so that the last line is not taken for the last finding.
 TEST(FindingsTest, of_many_the_last_line_says_how_many_are_left_out) {
   Findings findings;
   for (std::size_t i = 0; i < Findings::kKeptMax + 3; ++i) findings.problem("file", "damaged");

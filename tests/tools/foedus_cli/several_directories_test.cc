@@ -62,7 +62,8 @@ TEST(SeveralDirectoriesTest, info_tells_what_is_in_each_tier) {
   std::ostringstream out;
   std::ostringstream err;
   EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();
-  // Nine pieces: of fifteen four are for what is on its way to the SSD, and an eighth is kept free.
+  // Nine extents: of fifteen, four are for pages on their way to the SSD, and an eighth is kept
+  // free.
   EXPECT_NE(out.str().find("576 pages (2.2 MiB) on memory"), std::string::npos) << out.str();
   command.is_json = true;
   EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();

@@ -37,7 +37,7 @@ TEST_F(VerifyDamageTest, a_bit_that_flipped_is_a_wrong_checksum_in_each_kind_of_
 
 TEST_F(VerifyDamageTest, two_pages_that_changed_places_are_named) {
   const DamagedCopy copy(rig_->dir());
-  // Two of which none leads to the other.
+  // Two pages, of which none leads to the other.
   const std::uint64_t one =
       copy.find(kFile, [](PageBytes& block) { return is_of(block, PageKind::kArrayBorder); });
   const std::uint64_t two = copy.find(kFile, [one](PageBytes& block) {
@@ -97,7 +97,7 @@ TEST_F(VerifyDamageTest, a_damaged_manifest_is_named) {
   EXPECT_EQ(ask(Verb::kLog, copy.dir()).status, ExitStatus::kFine);
 }
 
-// Goal: a count that is wrong would make the gleaner remove, or move, the wrong pages.
+// Goal: a wrong count, which would make the gleaner remove or move the wrong pages, is reported.
 TEST_F(VerifyDamageTest, wrong_counts_of_live_pages_are_named) {
   const DamagedCopy copy(rig_->dir());
   std::ifstream in(copy.path_of(kManifest), std::ios::binary);
@@ -135,8 +135,8 @@ TEST_F(VerifyDamageTest, a_file_of_no_manifest_is_a_warning) {
   EXPECT_TRUE(answer.says("warning: snapshot-00000002-0: no manifest lists it")) << answer.out;
 }
 
-// Goal: what the database refuses where it reads a page is no fine page. Method: what only its own
-// look at pages finds.
+// Goal: a page that the database refuses is reported. Method: a fault that only the database's own
+// check of pages finds.
 TEST_F(VerifyDamageTest, a_page_that_the_database_would_refuse_is_named) {
   struct Forged {
     PageKind kind;
@@ -166,9 +166,9 @@ TEST_F(VerifyDamageTest, a_page_that_the_database_would_refuse_is_named) {
   }
 }
 
-// Goal: a page may say anything (W2, W3): a walk ends, and trusts nothing. Method: random bytes in
-// random pages, several at once, with the right checksums; what is said is not compared, but one
-// page is restored and the whole copy is fine again at the end.
+// Goal: a walk ends and trusts no byte of a page (W2, W3). Method: random bytes in random pages,
+// several at once, with the right checksums. The findings are not compared; after each page is
+// restored the copy is fine again.
 TEST_F(VerifyDamageTest, no_bytes_of_a_page_can_mislead_the_walk) {
   CliRig rig;
   rig.write(0, 1'500);

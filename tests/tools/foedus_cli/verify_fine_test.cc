@@ -1,4 +1,4 @@
-// What the gleaner made and nobody damaged is found to be fine, with all that was committed.
+// Undamaged snapshots of the gleaner are found to be fine, with all commits.
 
 #include <errno.h>
 #include <gtest/gtest.h>
@@ -82,8 +82,8 @@ TEST(VerifyFineTest, every_snapshot_of_a_database_has_what_was_committed) {
   EXPECT_TRUE(answer.says("snapshot ")) << answer.out << answer.err;
 }
 
-// Goal: runs pages that are full and point to those before, and more files than are open at once.
-// Method: more gleans than one page has runs.
+// Goal: full runs pages, which point to earlier ones, and more files than are open at once are
+// read. Method: more gleans than one page has runs.
 TEST(VerifyFineTest, more_runs_than_a_page_has_are_one_sequence) {
   testing::TestDirectory directory;
   constexpr std::uint64_t kRounds = 135;
@@ -129,11 +129,11 @@ TEST(VerifyFineTest, no_command_changes_a_byte_or_a_time) {
     }
   }
   EXPECT_TRUE(contents_of(rig.dir()) == before);
-  rig.write(2, 500);  // and it opens
+  rig.write(2, 500);  // the database opens
 }
 
-// Goal: a directory after a crash can be looked at without being repaired.
-// Method: the files as they lie while the database is open, copied without its lock.
+// Goal: a directory after a crash can be read without a repair. Method: the files of an open
+// database, copied without its lock.
 TEST(VerifyFineTest, a_database_that_was_not_closed_is_read_as_it_is) {
   testing::TestDatabase database;
   const Masstree tree = testing::must(database->open_masstree("tree"));
@@ -148,9 +148,8 @@ TEST(VerifyFineTest, a_database_that_was_not_closed_is_read_as_it_is) {
   EXPECT_TRUE(contents_of(copy.dir()) == before);
 }
 
-// Goal: no false alarm for a snapshot of epochs in which nobody committed: they are durable, and no
-// mark says so (L18). Method: a glean when nothing was written for some epochs, and the files as a
-// kill leaves them.
+// Goal: no false alarm for a snapshot of epochs without commits: they are durable, but have no mark
+// (L18). Method: a glean after some epochs without writes, and the files of a killed process.
 TEST(VerifyFineTest, a_snapshot_of_idle_epochs_is_fine_after_a_crash) {
   testing::TestDatabase database;
   const Masstree tree = testing::must(database->open_masstree("tree"));
@@ -167,7 +166,7 @@ TEST(VerifyFineTest, a_snapshot_of_idle_epochs_is_fine_after_a_crash) {
 }
 
 // Goal: a segment whose last frames could not be synced, and were written to the next one, is
-// sealed as what it is without them.
+// sealed without them, and is fine.
 TEST(VerifyFineTest, a_segment_that_could_not_be_synced_is_no_problem) {
   testing::FailingDevice device;
   testing::ManualRuntime runtime;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t kReducers = 3;
 
-// Where the second and the third partition begin; `round` moves it, so that old pages are divided.
+// Returns where the second and the third partition begin; `round` changes it, so that old pages are
+// divided.
 std::vector<std::uint64_t> boundaries_of(const storage_meta::StorageMeta& meta,
                                          std::uint32_t round) {
   std::vector<std::uint64_t> boundaries;

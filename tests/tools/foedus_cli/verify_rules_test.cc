@@ -1,4 +1,4 @@
-// Each rule of a layout that is broken is named, whatever the checksum says.
+// Each broken rule of a layout is reported, although the checksum is right.
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ class VerifyRulesTest : public DamageTest {};
 // A page as no composer writes it, with the right checksum.
 struct Damage {
   PageKind kind;
-  const char* what;                     // is said
-  std::function<bool(PageBytes&)> damages;  // false: this page cannot have it
+  const char* what;                     // the expected message
+  std::function<bool(PageBytes&)> damages;  // returns false if this page cannot have it
 };
 
 template <typename Page>
@@ -55,7 +55,7 @@ void set_count(page::PageHeader* header, unsigned keys, unsigned layers) {
   header->store_version(page::PageVersion(keys, layers));
 }
 
-// The first record of a border page that is no layer; null: there is none.
+// Returns the first record of a border page that is no layer, or null.
 page::RecordHeader* record_of(BorderPage& page) {
   for (unsigned i = 0; i < page.header.load_version().keys(); ++i) {
     if (!page.slot(i).is_layer()) return page.record(i);
@@ -63,7 +63,7 @@ page::RecordHeader* record_of(BorderPage& page) {
   return nullptr;
 }
 
-// The first layer; kNone: there is none.
+// Returns the first layer, or kNone.
 unsigned layer_of(BorderPage& page) {
   for (unsigned i = 0; i < page.header.load_version().keys(); ++i) {
     if (page.slot(i).is_layer()) return i;
@@ -436,8 +436,8 @@ void expect_all(const std::string& dir, const std::vector<Damage>& damages,
   }
 }
 
-// Goal: what a checksum cannot find. Method: each rule of a layout is broken once, in a page that
-// then gets the right checksum; the page is named, and what is wrong with it.
+// Goal: faults that a checksum cannot find are reported. Method: each rule of a layout is broken
+// once, in a page that then gets the right checksum; the finding must name the page and the rule.
 TEST_F(VerifyRulesTest, a_header_that_is_wrong_is_named) {
   expect_all(rig_->dir(), damages_of_headers(), expect_damage);
 }
