@@ -265,7 +265,7 @@ def run_tests(build, profiles, wanted, jobs, timeout_s):
 
 
 def export(build, profiles, llvm):
-    """Merges what the tests left and returns llvm-cov's export of the whole library."""
+    """Merges the profiles of the tests and returns llvm-cov's export of the whole library."""
     merged = os.path.join(build, "coverage.profdata")
     raw = sorted(os.path.join(profiles, one) for one in os.listdir(profiles))
     subprocess.run([f"llvm-profdata{llvm}", "merge", "--sparse", "-o", merged, *raw], check=True)

@@ -1,6 +1,6 @@
 """Measures the functions of C++ text by its braces.
 
-Not a parser: a brace opened in a namespace or class is the body of a function if what stands since
+Not a parser: a brace opened in a namespace or class is the body of a function if the text since
 the last ; { or } holds a parameter list. Lambdas count as part of the function around them.
 """
 
@@ -21,7 +21,7 @@ def blank_preprocessor(code):
 
 
 def kind_of(heading):
-    """Returns what the brace after the heading opens: scope, function or initializer."""
+    """Returns the kind of brace after the heading: scope, function or initializer."""
     if NAMESPACE.match(heading):
         return "scope"
     if TYPE.match(heading) and not heading.endswith((")", "const", "noexcept", "override")):

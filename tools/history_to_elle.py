@@ -5,7 +5,7 @@
   java -jar elle-cli-standalone.jar --model list-append \\
        --consistency-models strict-serializable history.edn
 
-What becomes what:
+Each part of the history, and its form for Elle:
 
   an append, a read of a list, a row of a range         [:append k v] and [:r k [v ...]]
   a missing key, by itself or in a covered range        [:r k []], if the history ever appends to it

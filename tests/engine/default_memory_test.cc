@@ -178,7 +178,7 @@ TEST(DefaultMemoryTest, rows_of_many_times_the_memory_fit_into_a_small_cgroup) {
               cgroup.peak().c_str());
 }
 
-// From 1 GiB of addresses on there is memory for four threads, and below for one.
+// With 1 GiB of addresses or more there is memory for four threads, with less for one.
 TEST(DefaultMemoryTest, a_limit_of_addresses_leaves_room_for_threads_and_gleans) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs more addresses than the limits";
   for (const std::uint64_t mib : {4096u, 2048u, 1024u, 512u, 256u}) {

@@ -1,4 +1,4 @@
-"""Shows that beyond_memory loads, reads back, and prints what it should. Everything is tiny."""
+"""Shows that beyond_memory loads, reads back, and prints its figures. All sizes are tiny."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PROGRAM = os.path.join(BIN, "beyond_memory")
 
 
 def run(*options):
-    """What became of the program with these options."""
+    """Exit status and output of the program with these options."""
     return subprocess.run([PROGRAM, "--seed", "7", *options], capture_output=True, text=True,
                           timeout=120, check=False)
 

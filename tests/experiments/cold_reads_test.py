@@ -1,4 +1,4 @@
-"""Shows that cold_reads loads, reads in all ways, and prints what it should. Everything is tiny."""
+"""Shows that cold_reads loads, reads in all ways, and prints its figures. All sizes are tiny."""
 
 import json
 import os
@@ -14,7 +14,7 @@ WAYS = ("get", "get_many", "scan", "scan_reverse", "scan_snapshot")
 
 
 def run(*options):
-    """What became of the program with these options."""
+    """Exit status and output of the program with these options."""
     return subprocess.run([PROGRAM, "--seed", "7", *options], capture_output=True, text=True,
                           timeout=120, check=False)
 

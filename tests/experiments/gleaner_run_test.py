@@ -1,7 +1,7 @@
 # ctest-timeout: 240
-"""Shows that the experiments that watch the gleaner run, print what they should, and stay right.
+"""Shows that the experiments that watch the gleaner run, print their figures, and stay right.
 
-Everything is tiny: the members of the lines are looked at, not their size.
+All sizes are tiny: the test checks the members of the lines, not their values.
 """
 
 import json

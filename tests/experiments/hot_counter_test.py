@@ -1,4 +1,4 @@
-"""Shows that hot_counter runs, counts exactly, and prints what it should. Everything is tiny."""
+"""Shows that hot_counter runs, counts exactly, and prints its figures. All sizes are tiny."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PROGRAM = os.path.join(BIN, "hot_counter")
 
 
 def run(*options):
-    """What became of the program with these options."""
+    """Exit status and output of the program with these options."""
     return subprocess.run([PROGRAM, "--seed", "7", "--memory_bytes", str(256 << 20), "--seconds",
                            "0.05", *options],
                           capture_output=True, text=True, timeout=60, check=False)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ctest-timeout: 300
-"""Each peer answers right (peers --driver check), and a tiny comparison prints what it should.
+"""Each peer answers right (peers --driver check), and a tiny comparison prints its figures.
 
 FOEDUS_BIN_DIR names the folder of the programs. Where the libraries of the peers are missing,
 peers was not built and there is nothing to test.

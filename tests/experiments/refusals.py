@@ -1,4 +1,4 @@
-"""What tests of experiments share about options that are refused."""
+"""The check of options that are refused, shared by tests of experiments."""
 
 import os
 
@@ -6,7 +6,7 @@ import os
 def expect_refused(test, run, db, options):
     """Each of the options ends the program with an error that names it, and makes no database.
 
-    run: a function of command line options. db: a directory that is not there.
+    run: a function of command line options. db: a directory that does not exist.
     """
     for option in options:
         with test.subTest(option=option):

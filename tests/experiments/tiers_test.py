@@ -1,4 +1,4 @@
-"""Shows that tiers names its figures, draws one, and prints what it should."""
+"""Shows that tiers names its figures, draws one, and prints its lines."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PROGRAM = os.path.join(BIN, "tiers")
 
 
 def run(*options):
-    """What became of the program with these options."""
+    """Exit status and output of the program with these options."""
     return subprocess.run([PROGRAM, "--seed", "7", *options],
                           capture_output=True, text=True, timeout=300, check=False)
 

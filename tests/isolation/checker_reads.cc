@@ -151,7 +151,7 @@ void WindowCheck::check_presence(const Read& read, std::uint32_t number) {
   const bool wanted = read.state.present;
   const TxnLine& line = txn(read.node);
   if (is_writer(read.node)) {
-    // Of a record that the transaction writes it saw the version before its own.
+    // A transaction that also writes the record saw the version before its own.
     const auto own = std::lower_bound(
         key.versions.begin() + key.window_begin, key.versions.end(), tid_of(read.node),
         [](const Version& version, std::uint64_t tid) { return version.tid < tid; });

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # ctest-timeout: 300
-"""Short runs of kill_run: nothing that was acknowledged is lost, and it says what it has done.
+"""Short runs of kill_run lose no acknowledged commit, and each run reports its counts.
 
-FOEDUS_BIN_DIR names the folder of the programs; FOEDUS_SEED repeats places and transfers. And a
-database that is changed between two processes is noticed, in each of the ways of damage.h.
+A run also notices a database that was changed between two processes, in each of the ways of
+damage.h. FOEDUS_BIN_DIR names the folder of the programs; FOEDUS_SEED repeats places and transfers.
 """
 
 import json

@@ -1,6 +1,6 @@
 # ctest-labels: habits
 # ctest-timeout: 300
-"""What a compiler says of mistakes with the public headers, and nothing of README's program.
+"""Mistakes with the public headers get short errors, and README's program gets no warning.
 
 Goal: a mistake with a type is one readable line, not a page of templates. Method: each snippet is
 compiled alone, syntax only, by the compiler of the build; its lines that hold an error are counted.

@@ -28,7 +28,7 @@ struct Founding : model::Suite<Founding, 2> {
   }
   void become_layer() {
     const page::Tid tid = record.load_tid();
-    // As found_layer() does: the record is in the new root, which no other thread can reach.
+    // found_layer() puts the record into the new root, which no other thread can reach.
     root.set(1);
     // from foedus-core/storage/masstree/change/layer.cc:
     //     record->tid.store_release(tid.with(page::Tid::kNextLayer).word());

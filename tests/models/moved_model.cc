@@ -101,7 +101,7 @@ struct Moving : model::Suite<Scenario, 2> {
     //     if (!occ::try_lock_for(&record->lock, waiter, spins)) {
     if (!occ::try_lock_for(&record->lock, &waiter, 1)) return;
     const page::PageVersion version = old_page.tree.header.load_version();
-    // As lay_record() and copy_payload() do: the new page is unreachable.
+    // lay_record() and copy_payload() do this, too, while the new page is unreachable.
     copied->tid.store_relaxed(record->load_tid().word());
     base::racy_read(&new_page.record.payload, &old_page.record.payload, sizeof(model::Payload));
     new_page.is_complete.set(1);

@@ -1,8 +1,8 @@
-"""What models copy from the engine still stands there.
+"""Each line that a model quotes from the engine is still in the engine.
 
-A model says `// from <file>:` and quotes whole lines behind four blanks. They must be found in that
-file one behind the other, and in one place only: when the engine's lines change, the model beside
-the quotation is to be looked at again. Trailing comments, indentation and line breaks do not count.
+A model says `// from <file>:` and quotes whole lines behind four blanks. They must be in that
+file, one after the other, and in one place only: when the engine's lines change, the model beside
+the quotation has to be checked again. Trailing comments, indentation and line breaks do not count.
 """
 import os
 import pathlib

@@ -1,9 +1,9 @@
-"""Each ordered access of the engine is weakened by a model, or it is said why not.
+"""Each ordered access of the engine is weakened by a model, or has a reason why not.
 
-Of all calls in foedus-core and gleaner that ask for an order stronger than relaxed, and of all
-fences: a model names the place among its own (--sites), or a model quotes the line, or sites.aside
-has the line with the reason. What is listed there but is no such place any more, or is covered, is
-an error, too.
+An ordered access is a fence, or a call in foedus-core or gleaner with an order stronger than
+relaxed. For each, a model names the place (--sites), or a model quotes the line, or sites.aside
+has the line with the reason. An entry of sites.aside is an error, too, if its line is no ordered
+access any more, or if a model covers it.
 """
 import os
 import pathlib
@@ -63,7 +63,7 @@ def quoted_places():
 
 
 def named_places(output):
-    """Of what a model says to --sites: (file, line number, access), one for each line of a call."""
+    """Yields (file, line number, access) of a model's --sites, one for each line of a call."""
     for line in output.splitlines():
         match = NAMED.match(line)
         if not match:
@@ -88,7 +88,7 @@ def read_aside(text):
 
 
 def look(sites, covered, aside, text_of):
-    """What is wrong: places of which nothing is said, and entries that say nothing."""
+    """The faults: places without model or entry, and entries without a place."""
     used = set()
     faults = []
     for name, found in sites.items():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A seed decides a run in any process: addresses are no part of it (Z1).
 
-Goal: what is printed to repeat a failure repeats it elsewhere. Method: `simulate` runs plans twice,
-in programs that the system has put at different addresses, the second without such chances and
-with another environment; one digest of all calls of the device comes out, and one of the counts.
+Goal: the line printed to repeat a failure repeats it in another process, too. Method: `simulate`
+runs plans twice, in processes at different addresses. The second has no random addresses and
+another environment. Both have equal digests of all calls of the device, and of the counts.
 """
 
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a database of constant size for hours, kills it again and again, and says what it took.
+"""Runs a database of constant size for hours, kills it often, and reports its resources.
 
     tests/soak/soak.py --dir /var/tmp/soak --out /var/tmp/soak-out --hours 4
 
 Each life of `bin/soak` checks all rows when it begins; three of four are killed, the others close
 the database. The samples of all lives go to OUT/soak.jsonl, plots of them and a summary to OUT.
 Exit status 0: nothing was wrong, and in the second half of the time each of MEASURES was at most
---rise times what it was in the first half, the tenth at the beginning aside.
+--rise times its value in the first half; the first tenth of the time does not count.
 """
 
 import argparse
@@ -25,7 +25,7 @@ MEASURES = ("resident_bytes", "threads", "files_open", "disk_bytes", "files")
 PLOTS = (("resident_bytes", 1e-6, "resident, MB"), ("disk_bytes", 1e-6, "on disk, MB"),
          ("volatile_page_bytes", 1e-6, "volatile pages, MB"), ("threads", 1, "threads"),
          ("files_open", 1, "open files"))
-SECONDS_TO_DIE = 300  # a life that takes so much longer than it should hangs
+SECONDS_TO_DIE = 300  # a life that is late by this much hangs
 
 
 class Soak:
@@ -41,7 +41,7 @@ class Soak:
         return time.monotonic() - self.begin
 
     def run(self):
-        """Returns what went wrong; empty: nothing."""
+        """Returns the first fault, or an empty string."""
         with open(os.path.join(self.options.out, "soak.jsonl"), "w", encoding="utf-8") as out:
             while self.second() < self.options.hours * 3600:
                 wrong = self.live(out)

@@ -1,7 +1,8 @@
 # ctest-labels: habits
 # ctest-timeout: 300
-"""Shows what the options of the build leave out, and that warnings are errors only where a preset
-says so. Method: build folders are configured, and their targets listed; nothing is built.
+"""Shows which targets the options of the build leave out, and that warnings are errors only in the
+presets that ask for it. Method: build folders are configured, and their targets listed; nothing is
+built.
 """
 
 import os

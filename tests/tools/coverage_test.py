@@ -1,5 +1,5 @@
 # ctest-labels: habits
-"""Shows what tools/coverage.py makes of an export of llvm-cov; needs no clang."""
+"""Shows the figures of tools/coverage.py for an export of llvm-cov; needs no clang."""
 
 import importlib.util
 import json

@@ -87,7 +87,7 @@ CONDITION = {"core/condition.cc": "int f(int a) { if (a == 1 || a == 2) return 3
 
 
 def mutants_of(text):
-    """What goes, and what stands there then, of each condition of the text."""
+    """(removed text, its replacement) of each condition of the text."""
     return [(" ".join(goes.split()), " ".join(replacement.split()))
             for _, _, replacement, goes in planted_conditions.mutants(text)]
 

@@ -1,9 +1,9 @@
 # ctest-labels: habits
-"""Each sync point of the engine is a place at which some test holds, or lets another act.
+"""At each sync point of the engine, some test holds a thread or lets another one act.
 
 A name stands in a test as one literal, or as two that are joined: "sequential:" and "linked" in one
 file. Models, which quote the engine, and lists of what random runs pass, do not count. A name at
-which nobody can hold is in UNHELD, with the reason.
+which no test can hold a thread is in UNHELD, with the reason.
 """
 import os
 import pathlib

@@ -153,7 +153,7 @@ void write_text(const Verified& verified, const Findings& findings, std::ostream
 
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out) {
   FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
-  // As text each finding is printed as it comes: the whole walk may take hours.
+  // Text output prints each finding at once, because the whole walk may take hours.
   Findings findings(command.is_json ? std::function<void(const Finding&)>()
                                     : [out](const Finding& one) { *out << line_of(one) << '\n'; });
   Verified verified;

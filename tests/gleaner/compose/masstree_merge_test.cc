@@ -96,7 +96,7 @@ TEST(MasstreeMerge, TheSameInputGivesTheSameBytes) {
   EXPECT_TRUE(files[0] == files[2]);
 }
 
-// ---- what is reused
+// ---- reused pages
 
 // A page has three rows, and a page of level 1 has 480 rows below it.
 constexpr std::uint64_t kRows = 5000;
@@ -205,8 +205,8 @@ TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
 }
 
 // Goal: M5 when the last two pages share their keys. Method: each slice has a key with more bytes
-// than the next one, so that the middle falls between the two, and a page with one slice too many
-// is followed by a reused one. The walk checks the places of keys.
+// than the next one, so that the middle falls between the two. A reused page follows a page with
+// one slice too many. The walk checks the places of keys.
 TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
   for (std::size_t bytes = 60; bytes < 260; bytes += 20) {
     SCOPED_TRACE(bytes);

@@ -138,7 +138,7 @@ TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
 }
 
 // Goal: no prefix gets two bins. Method: between the making of a first bin and its installation,
-// sessions fill, spread and empty that bin and a glean drops the rest, so that the pointer has its
+// sessions fill, spread and empty that bin, and a glean drops the rest. The pointer then has its
 // old value, but half of its digits.
 TEST_F(HashColdRaceTest, AGleanBetweenMakingAFirstBinAndItsInstallationIsSeen) {
   put_alone(0, "stays", "x");

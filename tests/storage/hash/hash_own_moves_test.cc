@@ -100,10 +100,10 @@ TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
-// Goal: an own insert is no phantom to an earlier miss if the transaction began some epochs after
-// the records of both bins were marked, and missed in the bin that is not marked moved yet. An
-// older transaction sees its write to the other bin. The insert comes before the merging session
-// moves a record there, which stamps a birth.
+// Goal: an own insert is no phantom to an earlier miss. The transaction began some epochs after the
+// records of both bins were marked, and missed in the bin that is not marked moved yet. An older
+// transaction sees its write to the other bin. The insert comes before the merging session moves a
+// record there, which stamps a birth.
 TEST_F(HashOwnMovesTest, AnOwnInsertBehindAMissInABinThatIsAboutToMoveIsNoPhantom) {
   begin(2);
   ASSERT_TRUE(put(2, row_of_buddy_, "older").is_ok());

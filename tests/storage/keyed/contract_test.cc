@@ -228,7 +228,7 @@ TEST_P(KeyedContract, an_increment_is_gone_when_its_row_becomes_shorter) {
   expect_conflict(0, ConflictReason::kRetryBound);
 }
 
-// ---- what is missing ----------------------------------------------------------------------------
+// ---- missing keys -------------------------------------------------------------------------------
 
 TEST_P(KeyedContract, a_key_that_was_missed_and_then_inserted_conflicts) {
   begin(0);

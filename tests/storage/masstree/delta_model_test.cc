@@ -307,7 +307,7 @@ TEST_P(DeltaModelTest, RowsAreThoseOfTheModel) {
   EXPECT_TRUE(had_rows_in_delta);
   EXPECT_GT(commits_, 500u);
   std::printf("%u commits, %u failures\n", commits_, failures_);
-  // At rest all rows are in the snapshot.
+  // When no transaction runs, all rows are in the snapshot.
   for (int i = 0; i < 3; ++i) all_.glean();
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_LE(delta_pages(), 1u);

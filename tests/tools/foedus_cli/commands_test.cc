@@ -253,7 +253,7 @@ TEST_F(CommandsTest, log_and_info_say_what_they_could_read_of_a_damaged_log) {
   EXPECT_TRUE(answer.says("\"tree\": masstree")) << answer.out;
 }
 
-// ---- what is refused
+// ---- refused directories
 
 TEST_F(CommandsTest, an_open_database_is_refused_by_name) {
   testing::TestDatabase database;

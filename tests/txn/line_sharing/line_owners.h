@@ -1,5 +1,5 @@
 #pragma once
-// To whom a line of memory belongs: what a figure or a complaint calls it.
+// Names the owner of a line of memory, for figures and complaints.
 
 #include <cstdint>
 #include <string>
@@ -15,12 +15,12 @@ namespace foedus::testing::lines {
 
 class LineOwners {
  public:
-  // `threads`: whose stacks are known by name. The database stays open.
+  // The stacks of `threads` are known by name. The database stays open.
   LineOwners(Database& database, const std::vector<engine::EngineSession*>& sessions,
              const std::vector<occ::StorageControl*>& storages,
              const std::vector<ThreadUse>& threads);
 
-  // As "page header, Master-Tree"; the same for the same thing of each session.
+  // Returns a name such as "page header, Master-Tree", equal for all sessions.
   std::string owner_of(std::uintptr_t line) const;
 
  private:

@@ -50,7 +50,7 @@ void start();
 void stop();
 // Begins the next transaction of the calling thread.
 void next_txn();
-// Of all threads that did anything between start() and stop(). REQUIRES: stopped.
+// Returns the uses of all threads that ran between start() and stop(). REQUIRES: stopped.
 std::vector<ThreadUse> recorded();
 
 extern std::atomic<bool> is_recording;

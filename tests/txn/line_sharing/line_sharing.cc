@@ -176,7 +176,7 @@ UsersByLine by_line(const std::vector<ThreadUse>& threads) {
   return lines;
 }
 
-// ---- what is found -----------------------------------------------------------------------------
+// ---- findings -----------------------------------------------------------------------------------
 
 // Lines of one owner, summed over the transactions of all sessions.
 struct Sums {
@@ -351,7 +351,7 @@ TEST(LineSharingTest, growing_storages_share_lines_only_where_pages_are_made) {
   check("all storages, growing", growing_txn, 2, Pages::kChangeHands, allowed);
 }
 
-// ---- what is recorded at all -------------------------------------------------------------------
+// ---- the recorder itself ------------------------------------------------------------------------
 
 alignas(64) std::atomic<std::uint64_t> shared_count{0};
 
