@@ -21,8 +21,8 @@ enum class WriteSetState { kUnlocked, kLocked };
 Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
 // Checks the premises of writes, as far as possible without locks, and adds them to the read set:
-// they have to hold together with all other reads. Used before an error that follows from them
-// leaves a transaction. At commit the lock phase checks premises for good.
+// they have to hold together with all other reads. verify() calls it before an error that follows
+// from them leaves a transaction. A commit checks premises under locks, in the lock phase.
 Status read_premises(occ::TxnContext* txn);
 
 // commit_apply.cc

@@ -407,7 +407,7 @@ TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
     EXPECT_EQ(manifests(), 2u);
     EXPECT_EQ(db->snapshots().size(), 1u);
     expect_state(*txn, in, then);
-    // An open scan goes on as well.
+    // An open scan continues, too.
     for (int rows = 0; rows < 100; ++rows, ++row, ++position) {
       ASSERT_EQ(position->key, row->first);
       ASSERT_EQ(position->payload, row->second);

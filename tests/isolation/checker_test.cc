@@ -343,7 +343,7 @@ TEST(CheckerTest, a_commit_that_nobody_reported_counts_by_its_tid) {
               txn(9, 1100, 1200, 5, 0, R"(["r",0,1,[16,16,0]])"));
 }
 
-// ---- what no cycle of one window shows
+// ---- anomalies that no cycle of one window shows
 
 TEST(CheckerTest, a_write_without_a_TID_is_lost) {
   const std::string after = txn(3, 30, 40, 2, 0, R"(["r",0,1,[16,16,0]])");

@@ -175,7 +175,7 @@ void SessionWorker::raise_newest_commit(std::uint64_t epoch) {
   }
 }
 
-// ---- what transactions do
+// ---- transactions
 
 std::uint64_t SessionWorker::random_key(const Store& store) {
   if (space_.workload == Workload::kList) {

@@ -84,7 +84,7 @@ class Victim {
  private:
   Database& db() { return backend_.database(); }
 
-  // ---- what was found --------------------------------------------------------------------------
+  // ---- the result -------------------------------------------------------------------------------
   Status audit() {
     FOEDUS_CHECK(db().transact([this](Txn& txn) { return bank_->read(txn, &ledger_.found); }));
     if (plan_.checks_all) {

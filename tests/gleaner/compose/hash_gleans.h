@@ -37,7 +37,7 @@ class HashGleans {
     begin();
   }
 
-  // ---- what the next glean will find in the log, and the model at once --------------------------
+  // ---- changes: the next glean finds them in the log, the model at once -------------------------
 
   void put(const std::string& key, const std::string& payload) {
     log(log::LogRecordType::kPut, key, payload);

@@ -30,7 +30,7 @@ class MasstreeTable {
     start_epoch();
   }
 
-  // ---- what users did since the last glean
+  // ---- changes since the last glean
 
   page::Tid next_tid() { return page::Tid(Epoch(epoch_), ++ordinal_); }
   void log(log::LogRecordType type, std::string_view key, std::string_view payload,

@@ -221,7 +221,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
     }
   }
 
-  // ---- snapshots, and what there is
+  // ---- snapshots and contents
 
   void install_some() {
     // order: relaxed, a statistic: one of a few installations makes the delta.

@@ -284,7 +284,7 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsGoneFailsWithoutMemory) {
   check();
 }
 
-// ---- what moves between the installer's look and its next step
+// ---- moves between the installer's check and its next step
 
 TEST_F(MasstreeInstallTest, ARootThatIsMadeVolatileBehindTheLookKeepsWhatWasWritten) {
   load(0, 500);

@@ -155,7 +155,7 @@ TEST_F(MasstreeColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(get_alone(1, key_of(14)), "x");
 }
 
-// ---- what a transaction remembers
+// ---- sets of a transaction
 
 TEST_F(MasstreeColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
   load(kRows, key_of);

@@ -105,7 +105,7 @@ class MasstreeDeltaTest : public DeltaTreeTest {
     EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
   }
 
-  // ---- what there is
+  // ---- contents
 
   // Checks all rows, by scans in both directions and by reads.
   void check_rows() {
