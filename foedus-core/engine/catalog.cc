@@ -54,7 +54,7 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
                          "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
                              " bytes, not " + std::to_string(wanted.name.size()));
   }
-  if (!engine_->is_recovered()) [[unlikely]] {
+  if (!engine_->state().is_recovered()) [[unlikely]] {
     occ::StorageControl* const early = find_early(wanted);
     if (early != nullptr) return early;
     FOEDUS_CHECK(engine_->check_recovered());  // E24

@@ -30,32 +30,36 @@ constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 base::AtomicWord<Engine*> abandoned{nullptr};
 
 // Drops exceptions of the operator's sink: no caller could handle them.
-LogSink without_exceptions(LogSink sink) {
-  if (!sink) return sink;
-  return [sink = std::move(sink)](LogLevel level, std::string_view line) {
+Options with_quiet_sink(Options options) {
+  if (!options.log_sink) return options;
+  options.log_sink = [sink = std::move(options.log_sink)](LogLevel level, std::string_view line) {
     base::call_user(
         &sink, [&] { sink(level, line); }, [](const std::string&) {});
   };
+  return options;
 }
 
 }  // namespace
 
-Engine::Engine(Options options) : options_(std::move(options)), catalog_(this), recovery_(this) {
-  options_.log_sink = without_exceptions(std::move(options_.log_sink));
-}
+Engine::Engine(Options options, const Environment& environment)
+    : options_(with_quiet_sink(std::move(options))),
+      operator_log_(options_.log_sink),
+      own_runtime_(environment.runtime == nullptr ? base::make_thread_runtime() : nullptr),
+      runtime_(environment.runtime == nullptr ? own_runtime_.get() : environment.runtime),
+      state_(runtime_),
+      catalog_(this),
+      recovery_(this) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
   return base::catching([&]() -> Result<std::unique_ptr<Engine>> {
     FOEDUS_CHECK(check_options(options));
-    std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+    std::unique_ptr<Engine> engine(new Engine(std::move(options), environment));
     FOEDUS_CHECK(engine->start(environment));
     return engine;
   });
 }
 
 Status Engine::start(const Environment& environment) {
-  if (environment.runtime == nullptr) own_runtime_ = base::make_thread_runtime();
-  runtime_ = environment.runtime == nullptr ? own_runtime_.get() : environment.runtime;
   FOEDUS_CHECK(open_device(environment));
   number_ = enter_database(options_.dir);
   FOEDUS_CHECK(make_memory());
@@ -65,14 +69,13 @@ Status Engine::start(const Environment& environment) {
   runtime_->start(warmer_.get());
   if (watch_ != nullptr) runtime_->start(watch_.get());
   if (gleaning_ == nullptr) {
-    set_recovered();
+    state_.end_recovery({});
   } else {
     runtime_->start(throttle_.get());
     runtime_->start(gleaning_.get());  // with recovery
     snapshots_->set_gleaner(gleaning_.get());
   }
-  // order: release, pairs with check_open(): all of the above is there.
-  opened_in_.store_release(generation_);
+  state_.set_open();
   return options_.open_until == OpenUntil::kSnapshotReadable ? Status() : check_recovered();
 }
 
@@ -85,8 +88,9 @@ Status Engine::open_device(const Environment& environment) {
   effective_.direct_io = directories_.has_direct_io;
   if (options_.device == DeviceKind::kMapped && !directories_.maps_files) {
     options_.device = DeviceKind::kFile;
-    say(LogLevel::kWarning, options_.dir + " does not lie on persistent memory: its files are " +
-                                "read and written by system calls");
+    operator_log_.say(LogLevel::kWarning, options_.dir +
+                                              " does not lie on persistent memory: its files are " +
+                                              "read and written by system calls");
   }
   choose_nvm_cache(&options_);
   device_ = directories_.device.get();
@@ -178,8 +182,8 @@ Engine::~Engine() {
     base::end_program("a Database is destroyed while it is in use; " + closed.message());
   }
   // Tasks still run here only if open() failed: close() stops them.
-  if (!base::check_process(generation_).is_ok()) return;
-  if (gleaning_ != nullptr) recovery_.give_up();
+  if (!check_process().is_ok()) return;
+  state_.give_up_recovery();
   stop_tasks();
   leave_database(number_);
 }
@@ -200,34 +204,24 @@ void Engine::abandon(std::unique_ptr<Engine> engine) {
   }
 }
 
-Status Engine::why_not_open() const {
-  FOEDUS_CHECK(check_process());
-  return Status::error(ErrorCode::kClosed, "the database was closed");
-}
-
-Status Engine::wait_recovered(std::uint64_t timeout_us) {
-  FOEDUS_CHECK(check_open());
-  return is_recovered() ? Status() : recovery_.wait(timeout_us);
-}
-
 Status Engine::close() {
   FOEDUS_CHECK(check_open());
   if (base::UserCall::is_inside(durability_) || base::UserCall::is_inside(gleaning_.get())) {
     return Status::error(ErrorCode::kBusy, "close() is called by a callback of the database");
   }
   FOEDUS_CHECK(base::catching([this] { return close_sessions(); }));
-  opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
+  state_.set_closed();
   leave_database(number_);
   if (gleaning_ != nullptr) {
-    if (is_recovered()) gleaning_->make_last(options_.glean.close_us);
+    if (state_.is_recovered()) gleaning_->make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
-    recovery_.give_up();
+    state_.give_up_recovery();
     runtime_->stop(throttle_.get());
     runtime_->stop(gleaning_.get());
     gleaning_->end();
   }
-  const bool may_have_commits = is_recovered();
-  recovered_in_.store_release(0);  // order: release, as above; recovery does not set it again
+  const bool may_have_commits = state_.is_recovered();
+  state_.set_not_recovered();
   Status status;
   if (log_ != nullptr) {
     status = base::catching([this] { return log_->close(snapshots_->covered()); });
@@ -452,10 +446,6 @@ Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
 void Engine::wait_published(Epoch epoch) {
   clock_->hurry(epoch);
   while (clock_->published() < epoch) runtime_->pause(kPublishLookUs);
-}
-
-void Engine::say(LogLevel level, std::string_view line) const {
-  if (options_.log_sink) options_.log_sink(level, line);
 }
 
 Stats Engine::stats() const {

@@ -10,10 +10,6 @@
 //       holds as it was.
 //   E8  Users get sessions only after the cut is durable. Transactions that are not of snapshot
 //       isolation, DDL and requests for a glean go on only after recovery has succeeded (E23).
-//   E12 A child of fork() touches nothing of an engine of its parent. Threads are not there, locks
-//       may be held for ever, pools and rings are not mapped, and their addresses may be in use for
-//       something else. So every call looks at the generation of the process first, and the child
-//       leaves the engine as it is instead of destroying it.
 
 #include <cstdint>
 #include <memory>
@@ -22,13 +18,14 @@
 #include <vector>
 
 #include "foedus-core/base/memory_budget.h"
-#include "foedus-core/base/process.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
 #include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/memory_shares.h"
+#include "foedus-core/engine/open_state.h"
+#include "foedus-core/engine/operator_log.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/session_memory.h"
@@ -67,26 +64,14 @@ class Engine {
   // Closes the database. kBusy: transactions are open, which the text names, or a callback of the
   // database calls this; nothing has changed.
   Status close();
-  Status check_open() const {
-    // order: acquire, pairs with start(): all that it made is there.
-    if (opened_in_.load_acquire() == base::process_generation()) [[likely]]
-      return {};
-    return why_not_open();
+  const OpenState& state() const { return state_; }
+  OpenState* mutable_state() { return &state_; }
+  Status check_open() const { return state_.check_open(); }
+  Status check_recovered() const { return state_.check_recovered(); }
+  Status wait_recovered(std::uint64_t timeout_us) const {
+    return state_.wait_recovered(timeout_us);
   }
-  // Waits for the end of recovery (E8). Returns what check_open() reports, or how recovery failed.
-  Status check_recovered() {
-    // order: acquire, pairs with set_recovered(): all that recovery made is there.
-    if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
-      return {};
-    return wait_recovered(base::Runtime::kForever);
-  }
-  // Waits for the end of recovery. kTimeout: it goes on.
-  Status wait_recovered(std::uint64_t timeout_us);
-  bool is_recovered() const {
-    return recovered_in_.load_acquire() == generation_;  // order: as check_recovered()
-  }
-  // Returns kForked in a child of the process that opened the database (E12).
-  Status check_process() const { return base::check_process(generation_); }
+  Status check_process() const { return state_.check_process(); }
   // Leaves the engine as it is: a child of fork() calls this instead of destroying it (E12).
   static void abandon(std::unique_ptr<Engine> engine);
 
@@ -107,6 +92,7 @@ class Engine {
   // ---- parts ---------------------------------------------------------------------------------
   // The number of the database in this process (E32).
   std::uint64_t number() const { return number_; }
+  const OperatorLog& operator_log() const { return operator_log_; }
   base::Runtime& runtime() { return *runtime_; }
   device::Device* device() { return device_; }
   const numa::Topology& topology() const { return *topology_; }
@@ -124,10 +110,6 @@ class Engine {
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
   Recovery& recovery() { return recovery_; }
-  // Lets the calls go on that wait for recovery. Recovery calls it, once.
-  void set_recovered() {
-    recovered_in_.store_release(generation_);  // order: release, pairs with check_recovered()
-  }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
   Unapplied& unapplied() { return *gleaning_->unapplied(); }
   snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
@@ -167,20 +149,14 @@ class Engine {
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
-  // Returns whether an operator listens; without a sink callers make no text.
-  bool has_sink() const { return static_cast<bool>(options_.log_sink); }
-  // Passes a line to the operator's sink.
-  void say(LogLevel level, std::string_view line) const;
-
  private:
-  explicit Engine(Options options);
+  Engine(Options options, const Environment& environment);
   Status start(const Environment& environment);
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
   void stop_tasks();
   Status close_sessions();
-  Status why_not_open() const;
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
   Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number, std::uint32_t soc,
                                                       std::uint32_t turn);
@@ -191,8 +167,10 @@ class Engine {
   Options options_;
   const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // before zeroes are replaced
   EffectiveOptions effective_;
-  std::unique_ptr<base::Runtime> own_runtime_;
-  base::Runtime* runtime_ = nullptr;
+  const OperatorLog operator_log_;
+  const std::unique_ptr<base::Runtime> own_runtime_;  // null: the environment's is used
+  base::Runtime* const runtime_;
+  OpenState state_;
   OpenedDirectories directories_;  // empty: the device is the environment's
   device::Device* device_ = nullptr;
   std::unique_ptr<numa::Topology> topology_;
@@ -214,14 +192,7 @@ class Engine {
   std::unique_ptr<SessionPool> session_pool_;
   std::unique_ptr<TxnWatch> watch_;
   std::uint64_t number_ = 0;
-  const std::uint64_t generation_ = base::process_generation();
   Engine* next_abandoned_ = nullptr;
-
-  // Own synchronization.
-  // One cache line, written at open, at the end of recovery and at close, read by every
-  // transaction.
-  alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
-  base::AtomicWord<std::uint64_t> recovered_in_;           // generation of the process; 0: not yet
 };
 
 }  // namespace foedus::engine

@@ -195,10 +195,6 @@ bool Gleaning::has_more_durable() const {
   return engine_->durability().durable() > engine_->snapshots().covered();
 }
 
-void Gleaning::report_trouble(LogLevel level, const Status& status) const noexcept {
-  base::trying([&] { engine_->say(level, "gleaner: " + status.message()); });
-}
-
 void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   engine_->snapshots().set_trouble(status);
   has_failed_.store_relaxed(status.is_ok() ? 0 : 1);  // order: relaxed, a hint
@@ -218,20 +214,20 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
 std::uint64_t Gleaning::step_failed(const std::bad_alloc& thrown) noexcept {
   glean_memory_.clear();
   const Status status = base::out_of_memory(thrown);
-  report_trouble(LogLevel::kError, status);
+  engine_->operator_log().say_of_gleaner(LogLevel::kError, status);
   answer(step_request_, status);
   return kDueLookUs;
 }
 
 std::uint64_t Gleaning::step() {
-  Recovery& recovery = engine_->recovery();
-  if (!recovery.is_over()) {
-    recovery.run();
-    has_recovered_ = recovery.status().is_ok();
+  const OpenState& state = engine_->state();
+  if (!state.is_recovery_over()) {
+    engine_->recovery().run();
+    has_recovered_ = state.recovery_status().is_ok();
     if (has_recovered_) engine_->pool().allow_lending();  // it needs no more off their bound
     return 0;
   }
-  if (!recovery.status().is_ok()) return kUntilNotified;
+  if (!state.recovery_status().is_ok()) return kUntilNotified;
   {
     const std::lock_guard lock(mutex_);
     step_request_ = requested_;
@@ -248,7 +244,7 @@ std::uint64_t Gleaning::step() {
   });
   if (!removed.is_ok()) {
     if (removed.code() == ErrorCode::kOutOfMemory) glean_memory_.clear();
-    report_trouble(LogLevel::kWarning, removed);
+    engine_->operator_log().say_of_gleaner(LogLevel::kWarning, removed);
     has_failed_.store_relaxed(1);  // order: relaxed, a hint
   }
   Drop drop;
@@ -268,12 +264,12 @@ std::uint64_t Gleaning::step() {
   }
   last_us_ = engine_->runtime().now_us();
   Status status = base::catching([&] { return last_until_us() == 0 ? run(drop) : run_last(); });
-  if (!status.is_ok()) report_trouble(LogLevel::kError, status);
+  if (!status.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kError, status);
   const bool is_full = status.code() == ErrorCode::kOutOfSpace;
   answer(step_request_, std::move(status));
   if (is_full) {
     const Status freed = base::catching([this] { return give_up_older(); });
-    if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
+    if (!freed.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, freed);
   }
   return 0;
 }
@@ -409,7 +405,8 @@ void Gleaning::tell(const GleanProgress& progress) {
   base::call_user(
       this, [&] { (*sink)(progress); },
       [this](const std::string& what) {
-        engine_->say(LogLevel::kError, "the progress sink of a glean has thrown: " + what);
+        engine_->operator_log().say(LogLevel::kError,
+                                    "the progress sink of a glean has thrown: " + what);
       });
 }
 

@@ -155,8 +155,6 @@ class Gleaning final : public base::Task {
 
   // Tells all waiting requesters how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
-  // Says a line to the operator, if there is memory for it.
-  void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool call_in_lent();
   bool is_kept_waiting(std::uint64_t waited_us) const;
   bool is_due(Drop* drop);

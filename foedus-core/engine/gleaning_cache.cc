@@ -84,10 +84,10 @@ Status Gleaning::make_nvm_pages() {
   }
   const std::uint64_t memory = snapshot::NvmPages::memory_bytes(bytes.most);
   if (!engine_->budget().try_take(memory)) {
-    report_trouble(LogLevel::kWarning,
-                   Status::error(ErrorCode::kOutOfMemory,
-                                 "no page of the SSD is kept on NVM: that takes " +
-                                     std::to_string(memory) + " bytes of memory_bytes"));
+    engine_->operator_log().say_of_gleaner(
+        LogLevel::kWarning, Status::error(ErrorCode::kOutOfMemory,
+                                          "no page of the SSD is kept on NVM: that takes " +
+                                              std::to_string(memory) + " bytes of memory_bytes"));
     return {};
   }
   return base::catching([&]() -> Status {
@@ -105,7 +105,7 @@ void Gleaning::adopt_nvm_pages(const snapshot::Manifest& manifest) {
     const std::uint64_t number = static_cast<std::uint32_t>(manifest.number);
     return nvm_pages_->adopt(number << 32 | base::crc32c(bytes.data(), bytes.size()));
   });
-  if (!adopted.is_ok()) report_trouble(LogLevel::kWarning, adopted);
+  if (!adopted.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, adopted);
 }
 
 void Gleaning::make_line_caches() {

@@ -238,7 +238,7 @@ void Gleaning::settle_while_idle() {
     return known.has_value() ? settle(*known, known->number) : Status();
   });
   if (status.is_ok()) return stamp_removal();
-  report_trouble(LogLevel::kWarning, status);
+  engine_->operator_log().say_of_gleaner(LogLevel::kWarning, status);
 }
 
 page::SnapshotNumber Gleaning::oldest_needed() const {

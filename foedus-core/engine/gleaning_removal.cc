@@ -35,10 +35,10 @@ Status Gleaning::restore_lost() {
   if (!known.has_value()) return {};
   const Result<snapshot::Manifest> newest = snapshot::read_newest_manifest(engine_->device());
   if (!snapshot::is_lost(newest, *known)) return newest.status();
-  report_trouble(LogLevel::kWarning,
-                 Status::error(ErrorCode::kCorruption,
-                               snapshot::manifest_name(known->number) +
-                                   " is damaged or gone; its contents are written again"));
+  engine_->operator_log().say_of_gleaner(
+      LogLevel::kWarning, Status::error(ErrorCode::kCorruption,
+                                        snapshot::manifest_name(known->number) +
+                                            " is damaged or gone; its contents are written again"));
   FOEDUS_TRY(snapshot::Manifest again, snapshot::restore_manifest(engine_->device(), *known));
   publish(again);
   set_manifest(std::move(again));
@@ -77,7 +77,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
 // Makes room in the NVM tier. A tier that fails or is full stops no glean that finds room.
 void Gleaning::make_tier_room() {
   const Status moved = engine_->device()->make_room();
-  if (!moved.is_ok()) report_trouble(LogLevel::kWarning, moved);
+  if (!moved.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, moved);
 }
 
 // Returns the pages of all snapshot files. A file is there for as long as a manifest lists it.
@@ -154,7 +154,7 @@ void Gleaning::reclaim_recovered() {
   if (has_moved) status = wait_and_remove();
   make_tier_room();
   if (status.is_ok()) return;
-  report_trouble(LogLevel::kWarning, status);
+  engine_->operator_log().say_of_gleaner(LogLevel::kWarning, status);
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
 }
 
@@ -192,8 +192,9 @@ Status Gleaning::name_damaged(page::SnapshotNumber number) {
   if (!snapshot::is_damage(status.code())) return status;
   damaged_.insert(number);
   base::trying([&] {
-    engine_->say(LogLevel::kWarning,
-                 "an old snapshot is lost when the database is closed: " + status.message());
+    engine_->operator_log().say(
+        LogLevel::kWarning,
+        "an old snapshot is lost when the database is closed: " + status.message());
   });
   return {};
 }

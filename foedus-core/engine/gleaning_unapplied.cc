@@ -28,7 +28,7 @@ void Gleaning::take_unapplied(std::unique_ptr<Unapplied> unapplied) {
 bool Gleaning::step_unapplied() {
   const std::uint64_t now_us = engine_->runtime().now_us();
   if (unapplied_->has_ended()) return forget_unapplied(now_us);
-  const bool is_allowed = !engine_->recovery().is_given_up() && engine_->check_open().is_ok();
+  const bool is_allowed = !engine_->state().is_recovery_given_up() && engine_->check_open().is_ok();
   if (!is_allowed || now_us < tail_next_us_) return is_tail_gleaned_;
   if (!is_tail_gleaned_) {
     Status status = base::catching([this] { return glean_unapplied(); });
@@ -45,7 +45,7 @@ bool Gleaning::step_unapplied() {
                        !unapplied_->has_ended();
   tail_next_us_ = engine_->runtime().now_us() + (is_soon ? kEndLookUs : kNextTailUs);
   const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
-  if (is_trouble) report_trouble(LogLevel::kWarning, ended);
+  if (is_trouble) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, ended);
   // Scans that wait for the end of the rows report it.
   if (is_trouble || std::exchange(tail_is_troubled_, is_trouble)) {
     engine_->snapshots().set_trouble(is_trouble ? ended : Status());
@@ -69,12 +69,12 @@ bool Gleaning::forget_unapplied(std::uint64_t now_us) {
 
 void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
   tail_next_us_ = now_us + kNextTailUs;
-  report_trouble(LogLevel::kError, status);
+  engine_->operator_log().say_of_gleaner(LogLevel::kError, status);
   const bool is_full = status.code() == ErrorCode::kOutOfSpace;
   answer(step_request_, std::move(status));
   if (!is_full) return;
   const Status freed = base::catching([this] { return give_up_older(); });
-  if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
+  if (!freed.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, freed);
 }
 
 // Ends the waiting rows, once nothing volatile leads to pages that lack them (E41).

@@ -52,7 +52,8 @@ Status Recovery::publish_found() {
   for (const page::SnapshotNumber number : numbers) {
     Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
     if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
-      engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
+      engine_->operator_log().say(LogLevel::kWarning,
+                                  "an old snapshot is lost: " + manifest.status().message());
       // With it, no glean could tell which older files may be removed.
       FOEDUS_CHECK(device::unless_gone(snapshot::remove_manifest(engine_->device(), number)));
       continue;
@@ -64,32 +65,24 @@ Status Recovery::publish_found() {
 }
 
 void Recovery::run() {
-  FOEDUS_INVARIANT(!is_over());
+  FOEDUS_INVARIANT(!engine_->state().is_recovery_over());
   FOEDUS_SYNC_POINT("recovery:begin");
   Status status = base::catching([this] { return recover(); });
   manifest_.reset();
   unapplied_.reset();
   if (!status.is_ok()) {
     base::trying([&] {
-      if (!is_given_up()) engine_->say(LogLevel::kError, "recovery: " + status.message());
+      if (!engine_->state().is_recovery_given_up())
+        engine_->operator_log().say(LogLevel::kError, "recovery: " + status.message());
     });
     engine_->snapshots().set_trouble(status);
     engine_->durability().fail(status);
-  } else {
-    engine_->set_recovered();
   }
-  status_ = std::move(status);
-  over_.store_release(1);  // order: release, pairs with is_over()
-  engine_->runtime().wake(&ended_);
-}
-
-Status Recovery::wait(std::uint64_t timeout_us) {
-  if (engine_->runtime().wait(&ended_, timeout_us, [this] { return is_over(); })) return status_;
-  return Status::error(ErrorCode::kTimeout, "recovery is still at work");
+  engine_->mutable_state()->end_recovery(std::move(status));
 }
 
 Status Recovery::check_given_up() const {
-  if (!is_given_up()) return {};
+  if (!engine_->state().is_recovery_given_up()) return {};
   return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
 }
 
@@ -115,13 +108,13 @@ Status Recovery::compose(SortedTail* tail) {
   GleanReport report;
   FOEDUS_TRY(snapshot::Manifest made, tail->compose(&report));
   FOEDUS_SYNC_POINT("recovery:manifest_durable");
-  engine_->say(LogLevel::kInfo,
-               "recovered " + std::to_string(report.records_read) + " log records up to epoch " +
-                   std::to_string(made.covered.number()) + " in " +
-                   std::to_string(report.total_us / 1000) + " ms, of which " +
-                   std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
-                   std::to_string(report.compose_us / 1000) + " to compose " +
-                   std::to_string(report.pages_written) + " pages");
+  engine_->operator_log().say(
+      LogLevel::kInfo, "recovered " + std::to_string(report.records_read) +
+                           " log records up to epoch " + std::to_string(made.covered.number()) +
+                           " in " + std::to_string(report.total_us / 1000) + " ms, of which " +
+                           std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
+                           std::to_string(report.compose_us / 1000) + " to compose " +
+                           std::to_string(report.pages_written) + " pages");
   engine_->gleaning()->take_recovered(made);
   manifest_ = std::move(made);
   return {};
@@ -151,7 +144,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   order.storages = found->storages;
   order.samples = std::move(found->samples);
   order.next_storage_id = found->next_storage_id;
-  order.is_given_up = [this] { return is_given_up(); };
+  order.is_given_up = [state = &engine_->state()] { return state->is_recovery_given_up(); };
   const Epoch covered = order.covered;
   FOEDUS_TRY(auto sorted, sort_tail(std::move(order)));
   return can_wait(*sorted) ? hold(std::move(sorted), &borrowed, covered) : compose(sorted.get());
@@ -177,9 +170,10 @@ Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed
   if (!unapplied.is_ok()) return compose(tail.get());
   unapplied_ = std::move(unapplied).value();
   found_up_to_ = covered;
-  engine_->say(LogLevel::kInfo, "recovery: " + std::to_string(bytes >> 20) +
-                                    " MiB of log are sorted, and applied where they are asked "
-                                    "for, until there is a snapshot of them");
+  engine_->operator_log().say(LogLevel::kInfo,
+                              "recovery: " + std::to_string(bytes >> 20) +
+                                  " MiB of log are sorted, and applied where they are asked "
+                                  "for, until there is a snapshot of them");
   return {};
 }
 
@@ -188,8 +182,9 @@ Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed
 Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   Status status = glean_tail(found);
   if (status.code() != ErrorCode::kOutOfSpace || !manifest_.has_value()) return status;
-  engine_->say(LogLevel::kWarning, "recovery: " + status.message() +
-                                       "; snapshots before the newest one are given up for it");
+  engine_->operator_log().say(
+      LogLevel::kWarning,
+      "recovery: " + status.message() + "; snapshots before the newest one are given up for it");
   FOEDUS_CHECK(engine_->gleaning()->give_up_older());
   engine_->gleaning()->take_recovered(*engine_->gleaning()->manifest());
   manifest_ = engine_->gleaning()->manifest();

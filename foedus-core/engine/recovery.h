@@ -5,10 +5,7 @@
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
 //   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
-//                          └─► its rows wait ───────────┘                            ──► is_over()
-//
-//   word     written by   read by              meaning
-//   over_    run()        all, while it is 0   how it ended: status_ and recovered_in_ (engine.h)
+//                          └─► its rows wait ───────────┘                            ──► over
 //
 //   E23 Until recovery is over there is no volatile page, no root pointer that a reader follows,
 //       and no commit. Only transactions of snapshot isolation begin, and they follow the roots of
@@ -26,8 +23,6 @@
 #include <memory>
 #include <optional>
 
-#include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
 #include "foedus-core/engine/borrowed_memory.h"
 #include "foedus-core/engine/found_catalog.h"
 #include "foedus-core/engine/snapshot_driver.h"
@@ -53,21 +48,8 @@ class Recovery {
   // ---- any thread ----------------------------------------------------------------------------
 
   // Returns the newest epoch of what was found that no snapshot had when recovery ended; none:
-  // there was nothing. REQUIRES: is_over().
+  // there was nothing. REQUIRES: OpenState::is_recovery_over().
   Epoch found_up_to() const { return found_up_to_; }
-  bool is_over() const {
-    // order: acquire, pairs with run(): status_, and all that was recovered.
-    return over_.load_acquire() != 0;
-  }
-  // Returns how recovery ended. REQUIRES: is_over().
-  const Status& status() const { return status_; }
-  // Waits for the end, and returns status(). kTimeout.
-  Status wait(std::uint64_t timeout_us);
-  // Makes run() end soon, with kClosed if it has not got far.
-  void give_up() {
-    given_up_.store_relaxed(1);  // order: relaxed, a wish; it guards nothing
-  }
-  bool is_given_up() const { return given_up_.load_relaxed() != 0; }  // order: as give_up()
 
  private:
   Status check_given_up() const;
@@ -86,13 +68,7 @@ class Recovery {
   // Used by begin(), then by run().
   std::optional<snapshot::Manifest> manifest_;  // the newest one
   std::unique_ptr<Unapplied> unapplied_;        // rows of the tail, if they wait
-
-  // Own synchronization.
-  base::AtomicWord<std::uint32_t> given_up_;
-  base::AtomicWord<std::uint32_t> over_;
-  base::WaitPoint ended_;
-  Status status_;       // written before over_, constant after
-  Epoch found_up_to_;   // written before over_, constant after
+  Epoch found_up_to_;                           // constant once recovery is over
 };
 
 }  // namespace foedus::engine

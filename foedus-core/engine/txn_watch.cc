@@ -34,12 +34,13 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
     if (now_us < since_us || now_us - since_us <= bound_us) return;
     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
     turn |= TxnTurn::kRevoked;
-    engine_->say(LogLevel::kWarning,
-                 "a transaction is rolled back, which was open for longer than "
-                 "transaction_timeout_us (" +
-                     std::to_string(timeout_us_) + "): session " +
-                     std::to_string(session->context().session()) + ", thread " +
-                     std::to_string(slot.thread.load_relaxed()));  // order: for people
+    engine_->operator_log().say(
+        LogLevel::kWarning,
+        "a transaction is rolled back, which was open for longer than "
+        "transaction_timeout_us (" +
+            std::to_string(timeout_us_) + "): session " +
+            std::to_string(session->context().session()) + ", thread " +
+            std::to_string(slot.thread.load_relaxed()));  // order: for people
   }
   base::fence_seq_cst();  // order: E36, the watch's half
   FOEDUS_SYNC_POINT("txn_watch:revoked");

@@ -292,7 +292,7 @@ Status Unapplied::end_rows(std::uint32_t slot) {
     Rows& rows = rows_[end_storage_];
     if (rows.states == nullptr) continue;
     while (end_record_ != rows.count) {
-      if (engine_->recovery().is_given_up() || !engine_->check_open().is_ok()) {
+      if (engine_->state().is_recovery_given_up() || !engine_->check_open().is_ok()) {
         return ErrorCode::kClosed;
       }
       FOEDUS_CHECK(end_row(&rows, slot));

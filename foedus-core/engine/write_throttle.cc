@@ -217,20 +217,22 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
 // Says a line when writers come to wait, one every ten seconds while they do, one when it is over.
 void WriteThrottle::report(bool do_wait, std::uint64_t limit, Shortage shortage,
                            std::uint64_t now_us) {
-  if (!engine_->has_sink()) return;
+  if (!engine_->operator_log().has_sink()) return;
   if (do_wait && limit != kUnlimited) {
     wait_seen_us_ = now_us;
     if (is_reported_ && now_us - reported_us_ < kReportUs) return;
     if (!is_reported_) unreported_waited_us_ = waited_us();
     is_reported_ = true;
     reported_us_ = now_us;
-    base::trying([&] { engine_->say(LogLevel::kWarning, describe(limit, shortage)); });
+    base::trying(
+        [&] { engine_->operator_log().say(LogLevel::kWarning, describe(limit, shortage)); });
   } else if (is_reported_ && now_us - wait_seen_us_ >= kFreeUs) {
     is_reported_ = false;
     base::trying([&] {
       const std::uint64_t waited_us = this->waited_us() - unreported_waited_us_;
-      engine_->say(LogLevel::kInfo, "writers are not slowed any more; together they waited for " +
-                                        std::to_string(waited_us / 1000) + " ms");
+      engine_->operator_log().say(LogLevel::kInfo,
+                                  "writers are not slowed any more; together they waited for " +
+                                      std::to_string(waited_us / 1000) + " ms");
     });
   }
 }
