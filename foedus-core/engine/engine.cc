@@ -156,7 +156,7 @@ Status Engine::open_log() {
   snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
   if (log_ != nullptr) {
     gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1, install_sessions);
-    FOEDUS_CHECK(gleaning_->make_cache());
+    FOEDUS_CHECK(gleaning_->make_parts());
     throttle_ = std::make_unique<WriteThrottle>(this);
   }
   if (options_.transaction_timeout_us != 0) {
@@ -337,7 +337,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.clock = clock_.get();
   const bool is_logged = parts.is_logged && log_ != nullptr;
   parts.room = is_logged ? log_->room(parts.logger) : nullptr;
-  if (gleaning_ != nullptr) gleaning_->lend_cache(&parts);
+  if (gleaning_ != nullptr) gleaning_->caches().lend(&parts);
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) log_->attach(parts.logger, &session->log());

@@ -112,7 +112,9 @@ class Engine {
   Recovery& recovery() { return recovery_; }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
   Unapplied& unapplied() { return *gleaning_->unapplied(); }
-  snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
+  snapshot::PageCache* cache() {
+    return gleaning_ == nullptr ? nullptr : gleaning_->caches().pages();
+  }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return throttle_.get(); }
   bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }

@@ -29,6 +29,8 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 // Least memory of a reducer. Half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
+// Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
+constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
 // Limits for the pages that a glean samples to divide storages among reducers, 16 bytes each. One
@@ -48,6 +50,32 @@ std::size_t samples_for_each(std::size_t storages) {
 Gleaning::Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions)
     : engine_(engine), session_(session), install_sessions_(install_sessions) {}
 Gleaning::~Gleaning() = default;
+
+Status Gleaning::make_parts() {
+  const Options& options = engine_->options();
+  FOEDUS_TRY(caches_,
+             SnapshotCaches::make({.options = &options,
+                                   .runtime = &engine_->runtime(),
+                                   .device = engine_->device(),
+                                   .topology = &engine_->topology(),
+                                   .budget = &engine_->budget(),
+                                   .clock = &engine_->clock(),
+                                   .lender = engine_->cache_borrows() ? &engine_->pool() : nullptr,
+                                   .operator_log = &engine_->operator_log()}));
+  closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
+  pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
+  pages_->fill_stock();  // to exchange pages takes pages
+  const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
+  const auto installers =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
+  if (installers > 1) {
+    install_threads_ = std::make_unique<InstallThreads>(
+        engine_, installers, storage::InstallWorkers::Worker{pages_.get(), session_, 0},
+        install_sessions_);
+  }
+  last_us_ = engine_->runtime().now_us();
+  return {};
+}
 
 // ---- open
 
@@ -141,7 +169,7 @@ std::optional<snapshot::Manifest> Gleaning::manifest() const {
 }
 
 void Gleaning::add_stats(Stats* stats) const {
-  add_cache_stats(stats);
+  caches_->add_stats(stats);
   stats->log_bytes_behind = log_behind();
   const std::lock_guard lock(mutex_);
   stats->gleans = gleans_;
@@ -419,7 +447,7 @@ void Gleaning::set_manifest(snapshot::Manifest manifest) {
 }
 
 void Gleaning::publish(const snapshot::Manifest& manifest) {
-  adopt_nvm_pages(manifest);
+  caches_->adopt_nvm_pages(manifest);
   publish_known(manifest);
 }
 
@@ -431,7 +459,7 @@ void Gleaning::publish_known(const snapshot::Manifest& manifest) {
 // Takes over a snapshot while nothing in memory could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
   set_manifest(manifest);
-  if (is_newest) adopt_nvm_pages(manifest);
+  if (is_newest) caches_->adopt_nvm_pages(manifest);
   publish_known(manifest);
   needed_from_.clear();
   for (const snapshot::ManifestStorage& storage : manifest.storages) {

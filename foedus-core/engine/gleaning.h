@@ -41,14 +41,11 @@
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/install_threads.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/snapshot_caches.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/snapshot/line_cache.h"
 #include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/nvm_pages.h"
-#include "foedus-core/snapshot/page_cache.h"
-#include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/storage/base/installation.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
@@ -65,8 +62,8 @@ class Gleaning final : public base::Task {
   Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions);
   ~Gleaning() override;
 
-  // Makes the cache. Called after the clock is made.
-  Status make_cache();
+  // Makes the caches, and what installs snapshots. Called after the clock is made.
+  Status make_parts();
 
   // ---- recovery, which runs before the first glean -------------------------------------------
 
@@ -127,9 +124,7 @@ class Gleaning final : public base::Task {
 
   // Null: no row of the log's tail waits.
   Unapplied* unapplied() { return unapplied_.get(); }
-  snapshot::PageCache* cache() { return cache_.get(); }
-  // Fills in how a session reads snapshot pages.
-  void lend_cache(EngineSession::Parts* parts) const;
+  SnapshotCaches& caches() { return *caches_; }
   std::optional<snapshot::Manifest> manifest() const;
   void add_stats(Stats* stats) const;
 
@@ -163,12 +158,7 @@ class Gleaning final : public base::Task {
   std::uint64_t left_of_running() const;
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
-  Status make_device_tasks();
   void make_tier_room();
-  Status make_nvm_pages();
-  void adopt_nvm_pages(const snapshot::Manifest& manifest);
-  void make_line_caches();
-  void add_cache_stats(Stats* stats) const;
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   Status run(Drop drop);
   bool step_unapplied();
@@ -220,12 +210,8 @@ class Gleaning final : public base::Task {
   Engine* const engine_;
   const std::uint32_t session_;
   const std::uint32_t install_sessions_;
-  std::unique_ptr<device::ReadPool> read_pool_;  // null: the device has queues of its own
   std::unique_ptr<device::FileCloser> closer_;
-  std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: there is no SSD tier
-  std::unique_ptr<snapshot::SnapshotFiles> files_;
-  std::unique_ptr<snapshot::PageCache> cache_;
-  std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole
+  std::unique_ptr<SnapshotCaches> caches_;
   std::unique_ptr<page::SessionPages> pages_;
   std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
   // Made by recovery; null once no transaction can ask for it any more.

@@ -185,7 +185,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
     const std::uint64_t to_drop = pages_to_drop(drop);
     const storage::Installation installation{.pool = &engine_->pool(),
                                              .pages = pages_.get(),
-                                             .cache = cache_.get(),
+                                             .cache = caches_->pages(),
                                              .clock = &clock,
                                              .control = control,
                                              .covered = of.covered,

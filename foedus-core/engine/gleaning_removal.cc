@@ -213,8 +213,8 @@ Status Gleaning::remove_superseded() {
     if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
   }
   device::OpenFiles removed;
-  Status status =
-      snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get(), &removed);
+  Status status = snapshot::remove_unneeded(engine_->device(), keep, caches_->files(),
+                                            caches_->pages(), &removed);
   closer_->close(std::move(removed));  // E50
   return status;
 }
