@@ -62,6 +62,11 @@ Status Gleaning::make_parts() {
                                    .clock = &engine_->clock(),
                                    .lender = engine_->cache_borrows() ? &engine_->pool() : nullptr,
                                    .operator_log = &engine_->operator_log()}));
+  newest_ = std::make_unique<NewestManifest>(
+      NewestManifest::Parts{.device = engine_->device(),
+                            .snapshots = &engine_->snapshots(),
+                            .caches = caches_.get(),
+                            .operator_log = &engine_->operator_log()});
   closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
   pages_->fill_stock();  // to exchange pages takes pages
@@ -142,7 +147,7 @@ void Gleaning::make_last(std::uint64_t most_us) {
     if (has_tail_) return;
   }
   const std::uint64_t behind = log_behind();
-  if (most_us == 0 || behind == 0 || has_failed() || engine_->log_has_failed()) return;
+  if (most_us == 0 || behind == 0 || newest_->has_failed() || engine_->log_has_failed()) return;
   if (us_of(behind) > static_cast<double>(most_us)) return;
   {
     const std::lock_guard lock(mutex_);
@@ -163,14 +168,13 @@ void Gleaning::end() {
 
 void Gleaning::nudge() { engine_->runtime().notify(this); }
 
-std::optional<snapshot::Manifest> Gleaning::manifest() const {
-  const std::lock_guard lock(mutex_);
-  return manifest_;
-}
-
 void Gleaning::add_stats(Stats* stats) const {
   caches_->add_stats(stats);
   stats->log_bytes_behind = log_behind();
+  if (const std::optional<snapshot::Manifest> newest = newest_->get(); newest.has_value()) {
+    stats->snapshot = static_cast<std::uint32_t>(newest->number);
+    stats->covered_epoch = newest->covered;
+  }
   const std::lock_guard lock(mutex_);
   stats->gleans = gleans_;
   stats->gleaned_records = gleaned_records_;
@@ -178,9 +182,6 @@ void Gleaning::add_stats(Stats* stats) const {
   stats->snapshot_pages_written = pages_written_;
   stats->volatile_pages_dropped = pages_dropped_;
   stats->volatile_pages_spared = pages_spared_;
-  if (!manifest_.has_value()) return;
-  stats->snapshot = static_cast<std::uint32_t>(manifest_->number);
-  stats->covered_epoch = manifest_->covered;
 }
 
 // ---- the task
@@ -204,7 +205,7 @@ bool Gleaning::is_due(Drop* drop) {
       return true;
     }
   }
-  if (has_failed() && now_us - last_us_ < kNextGleanUs) return false;
+  if (newest_->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
   // A snapshot covers whole epochs, and log may take long to become durable.
@@ -225,7 +226,7 @@ bool Gleaning::has_more_durable() const {
 
 void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   engine_->snapshots().set_trouble(status);
-  has_failed_.store_relaxed(status.is_ok() ? 0 : 1);  // order: relaxed, a hint
+  newest_->set_has_failed(!status.is_ok());
   {
     const std::lock_guard lock(mutex_);
     answered_ = request;
@@ -273,7 +274,7 @@ std::uint64_t Gleaning::step() {
   if (!removed.is_ok()) {
     if (removed.code() == ErrorCode::kOutOfMemory) glean_memory_.clear();
     engine_->operator_log().say_of_gleaner(LogLevel::kWarning, removed);
-    has_failed_.store_relaxed(1);  // order: relaxed, a hint
+    newest_->set_has_failed(true);
   }
   Drop drop;
   // Once close() has begun, only the last glean is made: other requesters get kClosed from end().
@@ -326,8 +327,7 @@ Status Gleaning::run(Drop drop) {
     log_covered_.store_relaxed(log_bytes);  // order: relaxed, see log_behind()
   }
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
-  set_manifest(manifest);
-  publish(manifest);
+  newest_->set(manifest);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
@@ -374,9 +374,9 @@ Status Gleaning::run_last() {
 
 // Makes the next snapshot. Returns the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
-  FOEDUS_CHECK(look_again());
+  FOEDUS_CHECK(newest_->look_again());
   FOEDUS_CHECK(make_disk_room(most_pages(log_behind())));
-  const std::optional<snapshot::Manifest> previous = manifest();
+  const std::optional<snapshot::Manifest> previous = newest_->get();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;
   order.covered = engine_->durability().durable();  // E15: first
@@ -438,29 +438,9 @@ void Gleaning::tell(const GleanProgress& progress) {
       });
 }
 
-// ---- the newest manifest
-
-// Replaces the manifest wholly, or not at all.
-void Gleaning::set_manifest(snapshot::Manifest manifest) {
-  const std::lock_guard lock(mutex_);
-  manifest_ = std::move(manifest);
-}
-
-void Gleaning::publish(const snapshot::Manifest& manifest) {
-  caches_->adopt_nvm_pages(manifest);
-  publish_known(manifest);
-}
-
-void Gleaning::publish_known(const snapshot::Manifest& manifest) {
-  Snapshots& snapshots = engine_->snapshots();
-  if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
-}
-
 // Takes over a snapshot while nothing in memory could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
-  set_manifest(manifest);
-  if (is_newest) caches_->adopt_nvm_pages(manifest);
-  publish_known(manifest);
+  is_newest ? newest_->set(manifest) : newest_->set_older(manifest);
   needed_from_.clear();
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     needed_from_[storage.id] = manifest.number;

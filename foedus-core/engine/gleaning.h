@@ -22,9 +22,6 @@
 //   E17 Installing pins the reclamation of pages for one storage at a time. It does so before it
 //       looks whether the storage was dropped: a later drop waits for the pin before it frees
 //       pages.
-//   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
-//       was left by a glean that failed, and is made durable. A lost one is written again before
-//       any file may be taken for an orphaned one: its files are in no other manifest.
 
 #include <cstdint>
 #include <map>
@@ -40,6 +37,7 @@
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/install_threads.h"
+#include "foedus-core/engine/newest_manifest.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshot_caches.h"
 #include "foedus-core/engine/snapshot_driver.h"
@@ -117,15 +115,13 @@ class Gleaning final : public base::Task {
   double us_to_log_room() const;
   // Returns the number of pages that a glean of `log_bytes` should write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
-  // Returns whether the last glean failed: waiting for the next one may be in vain.
-  bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
   // Makes the task check whether a glean is due.
   void nudge();
 
   // Null: no row of the log's tail waits.
   Unapplied* unapplied() { return unapplied_.get(); }
   SnapshotCaches& caches() { return *caches_; }
-  std::optional<snapshot::Manifest> manifest() const;
+  NewestManifest& newest() { return *newest_; }
   void add_stats(Stats* stats) const;
 
   const char* name() const override { return "foedus-gleaner"; }
@@ -170,8 +166,6 @@ class Gleaning final : public base::Task {
   Status run_last();
   Result<snapshot::Manifest> make(GleanReport* report);
   std::uint64_t last_until_us() const;
-  Status look_again();
-  Status restore_lost();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
                          Drop drop, InstallThreads* threads, GleanReport* report);
@@ -200,9 +194,6 @@ class Gleaning final : public base::Task {
   Status wait_and_remove();
   Status remove_if_unread();
   Status name_damaged(page::SnapshotNumber number);
-  void set_manifest(snapshot::Manifest manifest);
-  void publish(const snapshot::Manifest& manifest);
-  void publish_known(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
 
@@ -212,6 +203,7 @@ class Gleaning final : public base::Task {
   const std::uint32_t install_sessions_;
   std::unique_ptr<device::FileCloser> closer_;
   std::unique_ptr<SnapshotCaches> caches_;
+  std::unique_ptr<NewestManifest> newest_;
   std::unique_ptr<page::SessionPages> pages_;
   std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
   // Made by recovery; null once no transaction can ask for it any more.
@@ -251,7 +243,6 @@ class Gleaning final : public base::Task {
   base::WaitPoint finished_;
   // Bytes that the log had written when the newest snapshot was begun.
   base::AtomicWord<std::uint64_t> log_covered_;
-  base::AtomicWord<std::uint32_t> has_failed_;
   // Pages of the last snapshot for a byte of its log. The first value: a page for each small
   // update.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
@@ -265,7 +256,6 @@ class Gleaning final : public base::Task {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::optional<snapshot::Manifest> manifest_;  // the newest one
   std::uint64_t requested_ = 0;                 // number of the last request
   std::uint64_t answered_ = 0;                  // requests up to this one are answered
   std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one

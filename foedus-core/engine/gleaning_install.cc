@@ -234,7 +234,7 @@ void Gleaning::settle_while_idle() {
   if (now_us - settled_us_ < kSettleUs || oldest_needed() >= newest) return;
   settled_us_ = now_us;
   const Status status = base::catching([&]() -> Status {
-    const std::optional<snapshot::Manifest> known = manifest();
+    const std::optional<snapshot::Manifest> known = newest_->get();
     return known.has_value() ? settle(*known, known->number) : Status();
   });
   if (status.is_ok()) return stamp_removal();

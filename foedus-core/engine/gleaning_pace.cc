@@ -92,13 +92,7 @@ std::uint64_t Gleaning::most_pages(std::uint64_t log_bytes) const {
 // Caps the estimate: a glean writes hardly more pages than are live, and one for each 4 KiB of new
 // log.
 std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
-  std::uint64_t pages_max = log_bytes / page::kPageBytes;
-  {
-    const std::lock_guard lock(mutex_);
-    if (manifest_.has_value()) {
-      for (const snapshot::ManifestFile& file : manifest_->files) pages_max += file.live_pages;
-    }
-  }
+  const std::uint64_t pages_max = log_bytes / page::kPageBytes + newest_->live_pages();
   // order: relaxed, an estimate
   const double pages = pages_per_byte_.load_relaxed() * static_cast<double>(log_bytes);
   return std::min(pages_max, static_cast<std::uint64_t>(pages));

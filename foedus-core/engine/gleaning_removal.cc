@@ -25,40 +25,6 @@ constexpr std::uint64_t kMovedShare = 4;  // of the live pages: a move writes le
 
 }  // namespace
 
-// ---- the newest manifest
-
-// Writes a lost manifest again (E27), before any file may be taken for an orphaned one. Gleans and
-// moves take long: they look again themselves, and remove nothing if it was lost meanwhile. A
-// manifest that is lost after the look of remove_superseded() stays lost.
-Status Gleaning::restore_lost() {
-  const std::optional<snapshot::Manifest> known = manifest();
-  if (!known.has_value()) return {};
-  const Result<snapshot::Manifest> newest = snapshot::read_newest_manifest(engine_->device());
-  if (!snapshot::is_lost(newest, *known)) return newest.status();
-  engine_->operator_log().say_of_gleaner(
-      LogLevel::kWarning, Status::error(ErrorCode::kCorruption,
-                                        snapshot::manifest_name(known->number) +
-                                            " is damaged or gone; its contents are written again"));
-  FOEDUS_TRY(snapshot::Manifest again, snapshot::restore_manifest(engine_->device(), *known));
-  publish(again);
-  set_manifest(std::move(again));
-  return {};
-}
-
-// Takes over the newest manifest of the device after a failed glean (E27), which may have given its
-// manifest the name.
-Status Gleaning::look_again() {
-  FOEDUS_CHECK(restore_lost());
-  if (!has_failed()) return {};
-  Result<snapshot::Manifest> found = snapshot::read_newest_manifest(engine_->device());
-  if (found.code() == ErrorCode::kNotFound) return {};  // there has been none
-  FOEDUS_CHECK(found.status());
-  FOEDUS_CHECK(engine_->device()->sync_directory());
-  publish(*found);
-  set_manifest(std::move(found).value());
-  return {};
-}
-
 // ---- what is not needed any more
 
 // Moves live pages and removes files (E16). A later glean, or open(), removes what a failure
@@ -100,12 +66,10 @@ Result<std::uint64_t> Gleaning::pages_of_files() const {
 // Makes room for `pages` more within the bound of disk (E37). If there is too little, makes sure
 // that nothing volatile leads to snapshots before the newest one, and removes these.
 Status Gleaning::make_disk_room(std::uint64_t pages) {
-  const std::optional<snapshot::Manifest> newest = manifest();
+  const std::optional<snapshot::Manifest> newest = newest_->get();
   if (!newest.has_value()) return {};
-  std::uint64_t live = 0;
-  for (const snapshot::ManifestFile& file : newest->files) live += file.live_pages;
   // The bound is that of the live pages now: how many there will be is not known yet.
-  const std::uint64_t bound = kDiskFactor * live + kDiskPagesFree;
+  const std::uint64_t bound = kDiskFactor * newest_->live_pages() + kDiskPagesFree;
   FOEDUS_TRY(const std::uint64_t there, pages_of_files());
   if (there + pages <= bound) return {};
   engine_->snapshots().expire_all_but_newest();
@@ -114,8 +78,8 @@ Status Gleaning::make_disk_room(std::uint64_t pages) {
 }
 
 Status Gleaning::give_up_older() {
-  has_failed_.store_relaxed(1);  // order: relaxed, a hint; recovery has not set it
-  FOEDUS_CHECK(look_again());
+  newest_->set_has_failed(true);
+  FOEDUS_CHECK(newest_->look_again());
   engine_->snapshots().expire_all_but_newest();
   FOEDUS_CHECK(wait_and_remove());
   closer_->wait();  // E50: what sorts next may have to spill
@@ -126,17 +90,14 @@ Status Gleaning::give_up_older() {
 // Moves live pages of mostly superseded files. `manifest` becomes that of the same snapshot in new
 // files.
 Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
-  FOEDUS_CHECK(restore_lost());
-  *manifest = *this->manifest();
-  std::uint64_t live = 0;
-  for (const snapshot::ManifestFile& file : manifest->files) live += file.live_pages;
-  FOEDUS_CHECK(make_disk_room(live / kMovedShare));
+  FOEDUS_CHECK(newest_->restore_lost());
+  *manifest = *newest_->get();
+  FOEDUS_CHECK(make_disk_room(newest_->live_pages() / kMovedShare));
   closer_->wait();  // E50
   FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
   if (!moved.has_value()) return {};
   *manifest = std::move(*moved);
-  set_manifest(*manifest);
-  publish(*manifest);
+  newest_->set(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
   GleanReport second;  // nothing is dropped: `report` keeps its counts
   return install(*manifest, Drop::kNone, &second);
@@ -144,7 +105,7 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
 
 // Does what recovery, for whose end callers waited, has left to the running database.
 void Gleaning::reclaim_recovered() {
-  const std::optional<snapshot::Manifest> found = manifest();
+  const std::optional<snapshot::Manifest> found = newest_->get();
   if (!found.has_value()) return;
   FOEDUS_SYNC_POINT("gleaning:recovered");
   snapshot::Manifest newest = *found;
@@ -155,7 +116,7 @@ void Gleaning::reclaim_recovered() {
   make_tier_room();
   if (status.is_ok()) return;
   engine_->operator_log().say_of_gleaner(LogLevel::kWarning, status);
-  has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
+  newest_->set_has_failed(true);  // the next glean looks again
 }
 
 // Stamps files for removal: transactions that began before now may have seen older pointers.
@@ -200,7 +161,7 @@ Status Gleaning::name_damaged(page::SnapshotNumber number) {
 }
 
 Status Gleaning::remove_superseded() {
-  FOEDUS_CHECK(restore_lost());
+  FOEDUS_CHECK(newest_->restore_lost());
   Snapshots& snapshots = engine_->snapshots();
   snapshots.expire();
   std::vector<page::SnapshotNumber> keep = snapshots.in_use();

@@ -33,7 +33,7 @@ bool Gleaning::step_unapplied() {
   if (!is_tail_gleaned_) {
     Status status = base::catching([this] { return glean_unapplied(); });
     if (status.is_ok()) {
-      has_failed_.store_relaxed(0);  // order: relaxed, a hint
+      newest_->set_has_failed(false);
       engine_->snapshots().set_trouble({});
     } else {
       if (status.code() != ErrorCode::kClosed) tail_has_failed(std::move(status), now_us);
@@ -79,7 +79,7 @@ void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
 
 // Ends the waiting rows, once nothing volatile leads to pages that lack them (E41).
 Status Gleaning::end_unapplied() {
-  const std::optional<snapshot::Manifest> newest = manifest();
+  const std::optional<snapshot::Manifest> newest = newest_->get();
   FOEDUS_CHECK(settle(*newest, unapplied_number_));
   if (oldest_needed() < unapplied_number_) return {};
   unapplied_->end_sequential();
@@ -89,9 +89,9 @@ Status Gleaning::end_unapplied() {
 Status Gleaning::glean_unapplied() {
   const std::uint64_t begin_us = engine_->runtime().now_us();
   const page::SnapshotNumber before = engine_->snapshots().newest();
-  FOEDUS_CHECK(look_again());
+  FOEDUS_CHECK(newest_->look_again());
   FOEDUS_CHECK(make_disk_room(0));
-  std::optional<snapshot::Manifest> made = manifest();
+  std::optional<snapshot::Manifest> made = newest_->get();
   GleanReport report;
   // If it covers the tail, an earlier attempt has made the snapshot and failed afterwards.
   if (!made.has_value() || made->covered < unapplied_->covered()) {
@@ -99,8 +99,7 @@ Status Gleaning::glean_unapplied() {
     FOEDUS_SYNC_POINT("gleaning:before_tail");
     FOEDUS_TRY(made, unapplied_->tail().compose(&report));
   }
-  set_manifest(*made);
-  publish(*made);
+  newest_->set(*made);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(made->covered));  // E16
   const std::uint64_t install_us = engine_->runtime().now_us();
   (void)take_install_cpu_us();  // of an installation that failed

@@ -186,8 +186,8 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
       LogLevel::kWarning,
       "recovery: " + status.message() + "; snapshots before the newest one are given up for it");
   FOEDUS_CHECK(engine_->gleaning()->give_up_older());
-  engine_->gleaning()->take_recovered(*engine_->gleaning()->manifest());
-  manifest_ = engine_->gleaning()->manifest();
+  engine_->gleaning()->take_recovered(*engine_->gleaning()->newest().get());
+  manifest_ = engine_->gleaning()->newest().get();
   FOEDUS_CHECK(engine_->log()->remove_found_segments_up_to(manifest_->covered));
   return glean_tail(found);
 }

@@ -137,7 +137,7 @@ std::uint64_t WriteThrottle::step() {
   const double of_log = limit_of_log(&shortage);
   const double of_memory = limit_of_memory();
   if (of_memory < of_log) shortage = Shortage::kMemory;
-  const bool is_in_vain = engine_->gleaning()->has_failed() || engine_->log_has_failed();
+  const bool is_in_vain = engine_->gleaning()->newest().has_failed() || engine_->log_has_failed();
   std::uint64_t limit = kUnlimited;
   if (is_in_vain) {
     limit = kUnlimited;

@@ -99,7 +99,7 @@ TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
   }
   // One number is for the rewritten manifest, one for the new pages.
   EXPECT_EQ(life->newest(), page::SnapshotNumber{found + 2});
-  EXPECT_FALSE(life->engine->gleaning()->has_failed());
+  EXPECT_FALSE(life->engine->gleaning()->newest().has_failed());
   expect_all_in_two_lives(std::move(life));
 }
 

@@ -114,10 +114,10 @@ TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
 // after the removal. The files that the earlier manifest names stay for the first one.
 TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
   Life life(&prepared_);
-  Txn of_snapshot = begin_reading(
-      &life,
-      {.isolation = Isolation::kSnapshot, .as_of = life.engine->gleaning()->manifest()->covered},
-      rows_);
+  Txn of_snapshot = begin_reading(&life,
+                                  {.isolation = Isolation::kSnapshot,
+                                   .as_of = life.engine->gleaning()->newest().get()->covered},
+                                  rows_);
   const auto rows = rows_;
   std::optional<Txn> newer;
   std::optional<Txn> newer_of_snapshot;

@@ -65,7 +65,7 @@ class TreeLife {
     expect_in(txn, rows, 0, kTreeRows);
     must(txn.commit());
   }
-  page::SnapshotNumber newest() { return engine->gleaning()->manifest()->number; }
+  page::SnapshotNumber newest() { return engine->gleaning()->newest().get()->number; }
 
   ManualRuntime runtime;
   std::unique_ptr<engine::Engine> engine;
