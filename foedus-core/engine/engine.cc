@@ -206,7 +206,8 @@ void Engine::abandon(std::unique_ptr<Engine> engine) {
 
 Status Engine::close() {
   FOEDUS_CHECK(check_open());
-  if (base::UserCall::is_inside(durability_) || base::UserCall::is_inside(gleaning_.get())) {
+  const bool is_in_sink = gleaning_ != nullptr && gleaning_->requests().is_in_sink();
+  if (base::UserCall::is_inside(durability_) || is_in_sink) {
     return Status::error(ErrorCode::kBusy, "close() is called by a callback of the database");
   }
   FOEDUS_CHECK(base::catching([this] { return close_sessions(); }));

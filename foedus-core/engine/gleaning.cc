@@ -8,7 +8,6 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/base/user_call.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/snapshot/unneeded.h"
@@ -62,6 +61,7 @@ Status Gleaning::make_parts() {
                                    .clock = &engine_->clock(),
                                    .lender = engine_->cache_borrows() ? &engine_->pool() : nullptr,
                                    .operator_log = &engine_->operator_log()}));
+  requests_ = std::make_unique<GleanRequests>(&engine_->runtime(), &engine_->operator_log());
   newest_ = std::make_unique<NewestManifest>(
       NewestManifest::Parts{.device = engine_->device(),
                             .snapshots = &engine_->snapshots(),
@@ -119,50 +119,26 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
 Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   // A glean covers all that is committed now if it begins once that is durable.
   FOEDUS_CHECK(engine_->durability().wait(engine_->clock().current(), base::Runtime::kForever));
-  std::uint64_t request;
-  {
-    const std::lock_guard lock(mutex_);
-    request = ++requested_;
-    if (progress) {
-      progress_ = &progress;
-      progress_request_ = request;
-    }
-  }
+  const std::uint64_t request = requests_->add(progress);
   nudge();
-  engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
-    const std::lock_guard lock(mutex_);
-    return answered_ >= request || has_ended_;
-  });
-  const std::lock_guard lock(mutex_);
-  if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
-  // A later glean may have failed since.
-  if (fulfilled_ < request) return answer_;
-  return report_;
+  return requests_->wait(request);
 }
 
 // Ends a last glean at twice `most_us`: no estimate is worth a close() that hangs.
 void Gleaning::make_last(std::uint64_t most_us) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (has_tail_) return;
-  }
+  // order: relaxed, recovery set it before it was over; a stale 1 only spares a glean
+  if (has_tail_.load_relaxed() != 0) return;
   const std::uint64_t behind = log_behind();
   if (most_us == 0 || behind == 0 || newest_->has_failed() || engine_->log_has_failed()) return;
   if (us_of(behind) > static_cast<double>(most_us)) return;
-  {
-    const std::lock_guard lock(mutex_);
-    last_until_us_ = engine_->runtime().now_us() + 2 * most_us;
-  }
+  last_until_us_.store_relaxed(engine_->runtime().now_us() +
+                               2 * most_us);  // order: last_until_us()
   // The task has reported what went wrong.
   base::trying([this] { (void)glean({}).is_ok(); });
 }
 
 void Gleaning::end() {
-  {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-  }
-  engine_->runtime().wake(&finished_);
+  requests_->end();
   engine_->snapshots().end();
 }
 
@@ -175,13 +151,7 @@ void Gleaning::add_stats(Stats* stats) const {
     stats->snapshot = static_cast<std::uint32_t>(newest->number);
     stats->covered_epoch = newest->covered;
   }
-  const std::lock_guard lock(mutex_);
-  stats->gleans = gleans_;
-  stats->gleaned_records = gleaned_records_;
-  stats->glean_cpu_us = cpu_us_;
-  stats->snapshot_pages_written = pages_written_;
-  stats->volatile_pages_dropped = pages_dropped_;
-  stats->volatile_pages_spared = pages_spared_;
+  requests_->add_stats(stats);
 }
 
 // ---- the task
@@ -198,12 +168,9 @@ std::uint32_t Gleaning::begin_percent(std::uint64_t log_bytes) const {
 bool Gleaning::is_due(Drop* drop) {
   *drop = Drop::kAsNeeded;
   const std::uint64_t now_us = engine_->runtime().now_us();
-  {
-    const std::lock_guard lock(mutex_);
-    if (requested_ != answered_) {
-      *drop = Drop::kAll;
-      return true;
-    }
+  if (requests_->is_waiting()) {
+    *drop = Drop::kAll;
+    return true;
   }
   if (newest_->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
@@ -227,15 +194,7 @@ bool Gleaning::has_more_durable() const {
 void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   engine_->snapshots().set_trouble(status);
   newest_->set_has_failed(!status.is_ok());
-  {
-    const std::lock_guard lock(mutex_);
-    answered_ = request;
-    if (status.is_ok()) fulfilled_ = request;
-    answer_ = std::move(status);
-    // The requester returns now, and its callback with it.
-    if (progress_request_ <= request) progress_ = nullptr;
-  }
-  engine_->runtime().wake(&finished_);
+  requests_->answer(request, std::move(status));
 }
 
 // Handles a lack of memory outside a glean. Frees the memory kept from the last one, which may
@@ -257,10 +216,7 @@ std::uint64_t Gleaning::step() {
     return 0;
   }
   if (!state.recovery_status().is_ok()) return kUntilNotified;
-  {
-    const std::lock_guard lock(mutex_);
-    step_request_ = requested_;
-  }
+  step_request_ = requests_->newest();
   reclaim();
   step_deltas();
   if (unapplied_ != nullptr && !step_unapplied()) return kDueLookUs;
@@ -287,10 +243,7 @@ std::uint64_t Gleaning::step() {
     const bool is_early = begin_percent(log_behind()) < engine_->options().glean.volatile_percent;
     return is_early ? kEarlyLookUs : kDueLookUs;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    step_request_ = requested_;
-  }
+  step_request_ = requests_->newest();
   last_us_ = engine_->runtime().now_us();
   Status status = base::catching([&] { return last_until_us() == 0 ? run(drop) : run_last(); });
   if (!status.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kError, status);
@@ -344,24 +297,8 @@ Status Gleaning::run(Drop drop) {
   report.total_cpu_us += closer_->take_cpu_us();  // a removal's end may count for the next
   report.total_us = engine_->runtime().now_us() - begin_us;
   if (is_news) pace_.learn(size, report);
-  count(report);
+  requests_->count(report);
   return {};
-}
-
-void Gleaning::count(const GleanReport& report) {
-  const std::lock_guard lock(mutex_);
-  report_ = report;
-  ++gleans_;
-  pages_dropped_ += report.pages_dropped;
-  pages_spared_ += report.pages_spared;
-  pages_written_ += report.pages_written;
-  gleaned_records_ += report.records_read;
-  cpu_us_ += report.total_cpu_us;
-}
-
-std::uint64_t Gleaning::last_until_us() const {
-  const std::lock_guard lock(mutex_);
-  return last_until_us_;
 }
 
 // Installs nothing: no transaction will read volatile pages any more, so they need no files.
@@ -399,7 +336,7 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   order.log_bytes = log_behind();
   order.progress = [this](const GleanProgress& progress) {
     pace_.at(progress, engine_->runtime().now_us());
-    tell(progress);
+    requests_->tell(progress);
   };
   if (const std::uint64_t until_us = last_until_us(); until_us != 0) {
     order.is_given_up = [this, until_us] { return engine_->runtime().now_us() >= until_us; };
@@ -419,23 +356,6 @@ void Gleaning::sample_pages(GleanOrder* order) {
     storage::sample_pages(engine_->pool(), *control, &samples);
     order->samples[i] = samples.take();
   }
-}
-
-// Calls the sink without the mutex, since it may ask for figures. The sink stays valid until this
-// task answers.
-void Gleaning::tell(const GleanProgress& progress) {
-  const GleanProgressSink* sink;
-  {
-    const std::lock_guard lock(mutex_);
-    sink = progress_;
-  }
-  if (sink == nullptr) return;
-  base::call_user(
-      this, [&] { (*sink)(progress); },
-      [this](const std::string& what) {
-        engine_->operator_log().say(LogLevel::kError,
-                                    "the progress sink of a glean has thrown: " + what);
-      });
 }
 
 // Takes over a snapshot while nothing in memory could lead to earlier ones.

@@ -36,6 +36,7 @@
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
+#include "foedus-core/engine/glean_requests.h"
 #include "foedus-core/engine/install_threads.h"
 #include "foedus-core/engine/newest_manifest.h"
 #include "foedus-core/engine/session.h"
@@ -119,6 +120,7 @@ class Gleaning final : public base::Task {
   void nudge();
 
   // Null: no row of the log's tail waits.
+  GleanRequests& requests() { return *requests_; }
   Unapplied* unapplied() { return unapplied_.get(); }
   SnapshotCaches& caches() { return *caches_; }
   NewestManifest& newest() { return *newest_; }
@@ -162,10 +164,12 @@ class Gleaning final : public base::Task {
   void tail_has_failed(Status status, std::uint64_t now_us);
   Status glean_unapplied();
   Status end_unapplied();
-  void count(const GleanReport& report);
   Status run_last();
   Result<snapshot::Manifest> make(GleanReport* report);
-  std::uint64_t last_until_us() const;
+  std::uint64_t last_until_us() const {
+    return last_until_us_
+        .load_relaxed();  // order: relaxed, the request for the last glean orders it
+  }
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
                          Drop drop, InstallThreads* threads, GleanReport* report);
@@ -195,13 +199,13 @@ class Gleaning final : public base::Task {
   Status remove_if_unread();
   Status name_damaged(page::SnapshotNumber number);
   void sample_pages(GleanOrder* order);
-  void tell(const GleanProgress& progress);
 
   // Constant after open().
   Engine* const engine_;
   const std::uint32_t session_;
   const std::uint32_t install_sessions_;
   std::unique_ptr<device::FileCloser> closer_;
+  std::unique_ptr<GleanRequests> requests_;
   std::unique_ptr<SnapshotCaches> caches_;
   std::unique_ptr<NewestManifest> newest_;
   std::unique_ptr<page::SessionPages> pages_;
@@ -240,7 +244,6 @@ class Gleaning final : public base::Task {
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 
   // Own synchronization.
-  base::WaitPoint finished_;
   // Bytes that the log had written when the newest snapshot was begun.
   base::AtomicWord<std::uint64_t> log_covered_;
   // Pages of the last snapshot for a byte of its log. The first value: a page for each small
@@ -254,24 +257,9 @@ class Gleaning final : public base::Task {
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::uint64_t requested_ = 0;                 // number of the last request
-  std::uint64_t answered_ = 0;                  // requests up to this one are answered
-  std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
-  bool has_ended_ = false;                      // later requests are not answered
-  bool has_tail_ = false;                       // a log's tail in no snapshot (E40)
-  std::uint64_t last_until_us_ = 0;  // when make_last() gives up its glean; 0: not called
-  Status answer_;
-  GleanReport report_;  // of the last glean
-  const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
-  std::uint64_t progress_request_ = 0;           // its number
-  std::uint64_t gleans_ = 0;
-  std::uint64_t pages_dropped_ = 0;
-  std::uint64_t pages_spared_ = 0;
-  std::uint64_t pages_written_ = 0;
-  std::uint64_t gleaned_records_ = 0;
-  std::uint64_t cpu_us_ = 0;
+  base::AtomicWord<std::uint32_t> has_tail_;  // 1: a log's tail is in no snapshot (E40)
+  // Time when make_last() gives up its glean; 0: not called.
+  base::AtomicWord<std::uint64_t> last_until_us_;
 };
 
 }  // namespace foedus::engine

@@ -154,7 +154,7 @@ void Gleaning::wait_for_pages() {
 Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   std::uint64_t done = 0;
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
-    tell({GleanStage::kInstall, done++, manifest.storages.size()});
+    requests_->tell({GleanStage::kInstall, done++, manifest.storages.size()});
     FOEDUS_CHECK(install_storage(storage, manifest, drop, install_threads_.get(), report));
     reclaim();
   }

@@ -20,8 +20,7 @@ constexpr std::uint64_t kUnusedLookUs = 500;
 
 void Gleaning::take_unapplied(std::unique_ptr<Unapplied> unapplied) {
   unapplied_ = std::move(unapplied);
-  const std::lock_guard lock(mutex_);
-  has_tail_ = true;
+  has_tail_.store_relaxed(1);  // order: relaxed, recovery is over afterwards
 }
 
 // Makes the tail's snapshot, then ends its rows. Returns false while no other is made (E40).
@@ -111,9 +110,8 @@ Status Gleaning::glean_unapplied() {
   report.install_us = engine_->runtime().now_us() - install_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
   report.total_us = engine_->runtime().now_us() - begin_us;
-  count(report);
-  const std::lock_guard lock(mutex_);
-  has_tail_ = false;
+  requests_->count(report);
+  has_tail_.store_relaxed(0);  // order: relaxed, a hint: see make_last()
   return {};
 }
 
