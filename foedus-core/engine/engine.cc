@@ -157,7 +157,15 @@ Status Engine::open_log() {
   if (log_ != nullptr) {
     gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1, install_sessions);
     FOEDUS_CHECK(gleaning_->make_parts());
-    throttle_ = std::make_unique<WriteThrottle>(this);
+    throttle_ =
+        std::make_unique<WriteThrottle>(WriteThrottle::Parts{.options = &options_,
+                                                             .runtime = runtime_,
+                                                             .state = &state_,
+                                                             .log = log_.get(),
+                                                             .pool = pool_.get(),
+                                                             .newest = &gleaning_->newest(),
+                                                             .forecast = &gleaning_->forecast(),
+                                                             .operator_log = &operator_log_});
   }
   if (options_.transaction_timeout_us != 0) {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
@@ -338,7 +346,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.clock = clock_.get();
   const bool is_logged = parts.is_logged && log_ != nullptr;
   parts.room = is_logged ? log_->room(parts.logger) : nullptr;
-  if (gleaning_ != nullptr) gleaning_->caches().lend(&parts);
+  if (gleaning_ != nullptr) parts.reads = gleaning_->caches().reads_of(parts.soc);
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) log_->attach(parts.logger, &session->log());

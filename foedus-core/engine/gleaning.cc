@@ -67,6 +67,10 @@ Status Gleaning::make_parts() {
                             .snapshots = &engine_->snapshots(),
                             .caches = caches_.get(),
                             .operator_log = &engine_->operator_log()});
+  forecast_ = std::make_unique<GleanForecast>(GleanForecast::Parts{.runtime = &engine_->runtime(),
+                                                                   .log = engine_->log(),
+                                                                   .pool = &engine_->pool(),
+                                                                   .newest = newest_.get()});
   closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
   pages_->fill_stock();  // to exchange pages takes pages
@@ -128,9 +132,9 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
 void Gleaning::make_last(std::uint64_t most_us) {
   // order: relaxed, recovery set it before it was over; a stale 1 only spares a glean
   if (has_tail_.load_relaxed() != 0) return;
-  const std::uint64_t behind = log_behind();
+  const std::uint64_t behind = forecast_->log_behind();
   if (most_us == 0 || behind == 0 || newest_->has_failed() || engine_->log_has_failed()) return;
-  if (us_of(behind) > static_cast<double>(most_us)) return;
+  if (forecast_->us_of(behind) > static_cast<double>(most_us)) return;
   last_until_us_.store_relaxed(engine_->runtime().now_us() +
                                2 * most_us);  // order: last_until_us()
   // The task has reported what went wrong.
@@ -146,7 +150,7 @@ void Gleaning::nudge() { engine_->runtime().notify(this); }
 
 void Gleaning::add_stats(Stats* stats) const {
   caches_->add_stats(stats);
-  stats->log_bytes_behind = log_behind();
+  stats->log_bytes_behind = forecast_->log_behind();
   if (const std::optional<snapshot::Manifest> newest = newest_->get(); newest.has_value()) {
     stats->snapshot = static_cast<std::uint32_t>(newest->number);
     stats->covered_epoch = newest->covered;
@@ -161,7 +165,7 @@ void Gleaning::add_stats(Stats* stats) const {
 // random rows, fewer and larger gleans write less.
 std::uint32_t Gleaning::begin_percent(std::uint64_t log_bytes) const {
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
-  const bool is_cheap = expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
+  const bool is_cheap = forecast_->expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
   return is_cheap ? drop_goal_.begin_percent(percent) : percent;
 }
 
@@ -174,13 +178,13 @@ bool Gleaning::is_due(Drop* drop) {
   }
   if (newest_->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
-  const std::uint64_t behind = log_behind();
+  const std::uint64_t behind = forecast_->log_behind();
   // A snapshot covers whole epochs, and log may take long to become durable.
   if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
          (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
-         (options.pages != 0 && expected_pages(behind) >= options.pages) ||
+         (options.pages != 0 && forecast_->expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_above(begin_percent(behind)) != 0);
 }
@@ -240,7 +244,8 @@ std::uint64_t Gleaning::step() {
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
     settle_while_idle();
     if (engine_->device()->wants_room()) make_tier_room();
-    const bool is_early = begin_percent(log_behind()) < engine_->options().glean.volatile_percent;
+    const bool is_early =
+        begin_percent(forecast_->log_behind()) < engine_->options().glean.volatile_percent;
     return is_early ? kEarlyLookUs : kDueLookUs;
   }
   step_request_ = requests_->newest();
@@ -265,26 +270,22 @@ void Gleaning::reclaim() {
 Status Gleaning::run(Drop drop) {
   GleanReport report;
   const std::uint64_t begin_us = engine_->runtime().now_us();
-  // Read before the durable epoch: the estimate exceeds the truth only by log that is not durable
-  // yet.
-  const std::uint64_t log_bytes = engine_->log()->bytes_written();
-  const std::uint64_t log_covered = log_covered_.load_relaxed();  // order: as log_behind()
-  const Running running(this, begin_us, log_bytes);
+  GleanForecast::Running running(forecast_.get());
   const page::SnapshotNumber before = engine_->snapshots().newest();
-  FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
-  const bool is_news = manifest.covered > engine_->snapshots().covered();  // or it was there
-  GleanSize size = size_of(log_bytes - log_covered);  // pages go when it is installed
-  size.pages = static_cast<double>(report.pages_written);
-  if (is_news) {
-    learn_pages(report, log_bytes - log_covered);
-    log_covered_.store_relaxed(log_bytes);  // order: relaxed, see log_behind()
-  }
+  FOEDUS_TRY(snapshot::Manifest manifest, make(
+                                              [&](const GleanProgress& progress) {
+                                                running.at(progress);
+                                                requests_->tell(progress);
+                                              },
+                                              &report));
+  // Otherwise it was there.
+  running.has_snapshot(report, manifest.covered > engine_->snapshots().covered());
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   newest_->set(manifest);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
-  pace_.at({.stage = GleanStage::kInstall}, install_us);
+  running.at({.stage = GleanStage::kInstall});
   (void)take_install_cpu_us();  // of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
@@ -296,7 +297,7 @@ Status Gleaning::run(Drop drop) {
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
   report.total_cpu_us += closer_->take_cpu_us();  // a removal's end may count for the next
   report.total_us = engine_->runtime().now_us() - begin_us;
-  if (is_news) pace_.learn(size, report);
+  running.has_ended(report);
   requests_->count(report);
   return {};
 }
@@ -304,15 +305,16 @@ Status Gleaning::run(Drop drop) {
 // Installs nothing: no transaction will read volatile pages any more, so they need no files.
 Status Gleaning::run_last() {
   GleanReport report;
-  FOEDUS_TRY(const snapshot::Manifest manifest, make(&report));
+  FOEDUS_TRY(const snapshot::Manifest manifest,
+             make([this](const GleanProgress& progress) { requests_->tell(progress); }, &report));
   take_recovered(manifest);
   return remove_superseded();
 }
 
 // Makes the next snapshot. Returns the newest one if nothing has become durable since.
-Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
+Result<snapshot::Manifest> Gleaning::make(const GleanProgressSink& progress, GleanReport* report) {
   FOEDUS_CHECK(newest_->look_again());
-  FOEDUS_CHECK(make_disk_room(most_pages(log_behind())));
+  FOEDUS_CHECK(make_disk_room(forecast_->most_pages(forecast_->log_behind())));
   const std::optional<snapshot::Manifest> previous = newest_->get();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;
@@ -333,11 +335,8 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   order.newest_seen = engine_->clock().current();
   engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
   sample_pages(&order);
-  order.log_bytes = log_behind();
-  order.progress = [this](const GleanProgress& progress) {
-    pace_.at(progress, engine_->runtime().now_us());
-    requests_->tell(progress);
-  };
+  order.log_bytes = forecast_->log_behind();
+  order.progress = progress;
   if (const std::uint64_t until_us = last_until_us(); until_us != 0) {
     order.is_given_up = [this, until_us] { return engine_->runtime().now_us() >= until_us; };
   }

@@ -35,7 +35,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/engine/drop_goal.h"
-#include "foedus-core/engine/glean_pace.h"
+#include "foedus-core/engine/glean_forecast.h"
 #include "foedus-core/engine/glean_requests.h"
 #include "foedus-core/engine/install_threads.h"
 #include "foedus-core/engine/newest_manifest.h"
@@ -100,22 +100,6 @@ class Gleaning final : public base::Task {
   // Ends all requests: pending and future glean() calls return kClosed. Called after the task was
   // stopped.
   void end();
-  // Returns the bytes of log that no snapshot covers, without those that were found at open.
-  std::uint64_t log_behind() const;
-  // Returns the part of log_behind() that is still to be done. The running glean's log counts by
-  // the share of its work that is left.
-  std::uint64_t backlog() const;
-  // Returns the bytes of log a second that a glean of `log_bytes` should take, installation
-  // included.
-  double bytes_per_s(std::uint64_t log_bytes) const;
-  // Returns the microseconds until volatile pages that change now can be dropped: until the running
-  // glean and the next one should have ended.
-  double us_to_room() const;
-  // Returns the microseconds until log can be cut: until the running glean should have its
-  // snapshot. 0: none runs, or its snapshot is made.
-  double us_to_log_room() const;
-  // Returns the number of pages that a glean of `log_bytes` should write.
-  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // Makes the task check whether a glean is due.
   void nudge();
 
@@ -123,6 +107,7 @@ class Gleaning final : public base::Task {
   GleanRequests& requests() { return *requests_; }
   Unapplied* unapplied() { return unapplied_.get(); }
   SnapshotCaches& caches() { return *caches_; }
+  const GleanForecast& forecast() const { return *forecast_; }
   NewestManifest& newest() { return *newest_; }
   void add_stats(Stats* stats) const;
 
@@ -134,30 +119,13 @@ class Gleaning final : public base::Task {
   // Which volatile pages are dropped: none, as many as memory asks for without or with used ones,
   // or all that can be.
   enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
-  // Marks, for pace_ and backlog(), that a glean runs.
-  class Running {
-   public:
-    Running(Gleaning* gleaning, std::uint64_t since_us, std::uint64_t log_bytes);
-    ~Running();
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-
-   private:
-    Gleaning* const gleaning_;
-  };
-
   // Tells all waiting requesters how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
   bool call_in_lent();
   bool is_kept_waiting(std::uint64_t waited_us) const;
   bool is_due(Drop* drop);
   bool has_more_durable() const;
-  GleanSize size_of(std::uint64_t log_bytes) const;
-  std::uint64_t left_of_running() const;
-  double us_of(std::uint64_t log_bytes) const;
-  std::uint64_t most_pages(std::uint64_t log_bytes) const;
   void make_tier_room();
-  void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   Status run(Drop drop);
   bool step_unapplied();
   bool forget_unapplied(std::uint64_t now_us);
@@ -165,7 +133,7 @@ class Gleaning final : public base::Task {
   Status glean_unapplied();
   Status end_unapplied();
   Status run_last();
-  Result<snapshot::Manifest> make(GleanReport* report);
+  Result<snapshot::Manifest> make(const GleanProgressSink& progress, GleanReport* report);
   std::uint64_t last_until_us() const {
     return last_until_us_
         .load_relaxed();  // order: relaxed, the request for the last glean orders it
@@ -208,6 +176,7 @@ class Gleaning final : public base::Task {
   std::unique_ptr<GleanRequests> requests_;
   std::unique_ptr<SnapshotCaches> caches_;
   std::unique_ptr<NewestManifest> newest_;
+  std::unique_ptr<GleanForecast> forecast_;
   std::unique_ptr<page::SessionPages> pages_;
   std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
   // Made by recovery; null once no transaction can ask for it any more.
@@ -244,19 +213,6 @@ class Gleaning final : public base::Task {
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 
   // Own synchronization.
-  // Bytes that the log had written when the newest snapshot was begun.
-  base::AtomicWord<std::uint64_t> log_covered_;
-  // Pages of the last snapshot for a byte of its log. The first value: a page for each small
-  // update.
-  base::AtomicWord<double> pages_per_byte_{1.0 / 200};
-  // Pages that the gleaner wrote for the newest snapshot, and its records for a byte of log.
-  std::uint64_t pages_last_ = 0;
-  double records_per_byte_ = 1.0 / 32;
-  GleanPace pace_;
-  // Begin and end of the running glean's log, in bytes that the log had written.
-  base::AtomicWord<std::uint64_t> running_from_;
-  base::AtomicWord<std::uint64_t> running_to_;
-
   base::AtomicWord<std::uint32_t> has_tail_;  // 1: a log's tail is in no snapshot (E40)
   // Time when make_last() gives up its glean; 0: not called.
   base::AtomicWord<std::uint64_t> last_until_us_;

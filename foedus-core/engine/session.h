@@ -12,6 +12,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/engine/session_slot.h"
+#include "foedus-core/engine/snapshot_caches.h"
 #include "foedus-core/engine/touch_count.h"
 #include "foedus-core/engine/unapplied.h"
 #include "foedus-core/engine/write_throttle.h"
@@ -71,10 +72,7 @@ class EngineSession final : private log::RingSource {
     epoch::EpochClock* clock = nullptr;
     bool is_logged = true;                 // as far as the database is
     log::LogRoom* room = nullptr;          // null: nothing is logged
-    snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
-    snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: none
-    occ::LineReads line_reads = occ::LineReads::kCached;
+    PageReads reads = {};
     std::uint32_t number = 0;
     std::uint32_t soc = 0;
     std::uint32_t logger = 0;            // of that SOC

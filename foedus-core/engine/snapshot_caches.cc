@@ -106,15 +106,16 @@ void SnapshotCaches::make_line_caches() {
   }
 }
 
-void SnapshotCaches::lend(EngineSession::Parts* session) const {
-  session->cache = cache_.get();
+PageReads SnapshotCaches::reads_of(std::uint32_t soc) const {
+  PageReads reads{.cache = cache_.get()};
   const Options& options = *parts_.options;
   const bool is_direct = reads_in_place(options) && options.nvm_cache == NvmCache::kDirect;
-  if (!options.snapshot_cache || is_direct) session->page_reader = files_.get();
-  if (reads_in_place(options)) session->line_reads = occ::LineReads::kInPlace;
-  if (lines_.empty()) return;
-  session->lines = lines_[session->soc].get();
-  if (options.nvm_cache == NvmCache::kAuto) session->line_reads = occ::LineReads::kCachedIfFull;
+  if (!options.snapshot_cache || is_direct) reads.page_reader = files_.get();
+  if (reads_in_place(options)) reads.line_reads = occ::LineReads::kInPlace;
+  if (lines_.empty()) return reads;
+  reads.lines = lines_[soc].get();
+  if (options.nvm_cache == NvmCache::kAuto) reads.line_reads = occ::LineReads::kCachedIfFull;
+  return reads;
 }
 
 void SnapshotCaches::add_stats(Stats* stats) const {

@@ -13,9 +13,9 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/operator_log.h"
-#include "foedus-core/engine/session.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/line_cache.h"
 #include "foedus-core/snapshot/manifest.h"
@@ -26,6 +26,14 @@
 #include "foedus/status.h"
 
 namespace foedus::engine {
+
+// How a session reads snapshot pages. All outlives it.
+struct PageReads {
+  snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
+  snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
+  snapshot::LineCache* lines = nullptr;         // null: none
+  occ::LineReads line_reads = occ::LineReads::kCached;
+};
 
 class SnapshotCaches {
  public:
@@ -45,8 +53,8 @@ class SnapshotCaches {
 
   snapshot::PageCache* pages() { return cache_.get(); }
   snapshot::SnapshotFiles* files() { return files_.get(); }
-  // Fills in how a session reads snapshot pages.
-  void lend(EngineSession::Parts* session) const;
+  // Returns how a session of that SOC reads snapshot pages.
+  PageReads reads_of(std::uint32_t soc) const;
   // Adopts the pages of the SSD that an earlier run kept on NVM, or that were kept with the
   // snapshot before (K27). After a failure, pages are read from the SSD. Called by the gleaner's
   // task, or before it runs.

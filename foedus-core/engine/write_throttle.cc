@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/granted_memory.h"
 
 namespace foedus::engine {
@@ -76,25 +75,25 @@ double write_limit_of(const MemoryPressure& pressure) {
 }
 
 double WriteThrottle::limit_of_log(Shortage* shortage) const {
-  const GleanOptions& options = engine_->options().glean;
-  const Gleaning& gleaning = *engine_->gleaning();
-  const std::uint64_t behind = gleaning.log_behind();
-  const std::uint64_t backlog = gleaning.backlog();
+  const GleanOptions& options = parts_.options->glean;
+  const GleanForecast& forecast = *parts_.forecast;
+  const std::uint64_t behind = forecast.log_behind();
+  const std::uint64_t backlog = forecast.backlog();
   LogPressure pressure;
-  pressure.bytes_per_s = gleaning.bytes_per_s(backlog);
+  pressure.bytes_per_s = forecast.bytes_per_s(backlog);
   pressure.free_share = kBacklogFree;
   pressure.bytes_left = kInfinite;
   *shortage = Shortage::kLogBytes;
   if (options.log_bytes_max != 0) {
     const double bound = static_cast<double>(options.log_bytes_max);
     pressure.bytes_left = bound - static_cast<double>(behind);
-    pressure.glean_s = gleaning.us_to_log_room() / 1e6;
+    pressure.glean_s = forecast.us_to_log_room() / 1e6;
     pressure.backlog_share = static_cast<double>(backlog) / bound;
     pressure.free_share = std::max(kBacklogFree, static_cast<double>(options.log_bytes) / bound);
   }
   if (options.pages != 0) {
     const double bound = kPagesFactor * static_cast<double>(options.pages);
-    const double backlog_share = static_cast<double>(gleaning.expected_pages(backlog)) / bound;
+    const double backlog_share = static_cast<double>(forecast.expected_pages(backlog)) / bound;
     if (backlog_share > pressure.backlog_share) *shortage = Shortage::kLogPages;
     pressure.backlog_share = std::max(pressure.backlog_share, backlog_share);
   }
@@ -102,23 +101,23 @@ double WriteThrottle::limit_of_log(Shortage* shortage) const {
 }
 
 double WriteThrottle::limit_of_memory() {
-  const std::uint32_t percent = engine_->options().glean.volatile_percent;
-  const std::uint64_t in_use = engine_->pool().pages_in_use();
+  const std::uint32_t percent = parts_.options->glean.volatile_percent;
+  const std::uint64_t in_use = parts_.pool->pages_in_use();
   learn_pages_per_byte(in_use);
   MemoryPressure pressure;
-  pressure.pages = static_cast<double>(engine_->pool().bytes_max() / page::kPageBytes);
+  pressure.pages = static_cast<double>(parts_.pool->bytes_max() / page::kPageBytes);
   pressure.share_in_use = static_cast<double>(in_use) / pressure.pages;
   pressure.share_in_use_free =
       (percent == 0 ? kPercentFreeUndropped : std::max(percent, kPercentFreeMin)) / 100.0;
   pressure.pages_per_byte = pages_per_byte_;
-  pressure.release_us = engine_->gleaning()->us_to_room();
+  pressure.release_us = parts_.forecast->us_to_room();
   return write_limit_of(pressure);
 }
 
 // Learns how many pages a byte of log takes. If more pages were given back than taken since the
 // last look, that look counts as none taken.
 void WriteThrottle::learn_pages_per_byte(std::uint64_t in_use) {
-  const std::uint64_t log_bytes = engine_->log()->bytes_written();
+  const std::uint64_t log_bytes = parts_.log->bytes_written();
   if (in_use > pages_in_use_) pages_taken_ += in_use - pages_in_use_;
   pages_in_use_ = in_use;
   const std::uint64_t since = log_bytes - log_bytes_learned_;
@@ -130,14 +129,14 @@ void WriteThrottle::learn_pages_per_byte(std::uint64_t in_use) {
 }
 
 std::uint64_t WriteThrottle::step() {
-  const std::uint64_t now_us = engine_->runtime().now_us();
+  const std::uint64_t now_us = parts_.runtime->now_us();
   const std::uint64_t elapsed_us = now_us - stepped_us_;
   stepped_us_ = now_us;
   Shortage shortage;
   const double of_log = limit_of_log(&shortage);
   const double of_memory = limit_of_memory();
   if (of_memory < of_log) shortage = Shortage::kMemory;
-  const bool is_in_vain = engine_->gleaning()->newest().has_failed() || engine_->log_has_failed();
+  const bool is_in_vain = parts_.newest->has_failed() || parts_.log->has_failed();
   std::uint64_t limit = kUnlimited;
   if (is_in_vain) {
     limit = kUnlimited;
@@ -173,7 +172,7 @@ void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
 }
 
 void WriteThrottle::wait(std::uint64_t bytes) {
-  base::Runtime& runtime = engine_->runtime();
+  base::Runtime& runtime = *parts_.runtime;
   // order: relaxed, a count: the writes themselves are ordered elsewhere.
   const std::uint64_t claim = claimed_.fetch_add_relaxed(bytes) + bytes;
   const std::uint64_t begin_us = runtime.now_us();
@@ -181,7 +180,7 @@ void WriteThrottle::wait(std::uint64_t bytes) {
     // order: relaxed, hints both; the next look sees what this one does not.
     const std::uint64_t limit = limit_.load_relaxed();
     const std::uint64_t granted = granted_.load_relaxed();
-    if (limit == kUnlimited || granted >= claim || !engine_->check_open().is_ok()) break;
+    if (limit == kUnlimited || granted >= claim || !parts_.state->check_open().is_ok()) break;
     const double us = static_cast<double>(claim - granted) * 1e6 / static_cast<double>(limit);
     runtime.pause(us >= static_cast<double>(kWaitUsMax)
                       ? kWaitUsMax
@@ -193,8 +192,8 @@ void WriteThrottle::wait(std::uint64_t bytes) {
 // ---- what the operator is told
 
 std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) const {
-  const GleanOptions& options = engine_->options().glean;
-  const std::uint64_t behind = engine_->gleaning()->log_behind();
+  const GleanOptions& options = parts_.options->glean;
+  const std::uint64_t behind = parts_.forecast->log_behind();
   std::string text = "writers are stopped until a glean ends: ";
   if (limit != kStopped) {
     text = "writers are slowed to the gleaner's pace, " + in_megabytes(limit) +
@@ -202,14 +201,14 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
   }
   if (shortage == Shortage::kMemory) {
     return text + "volatile pages take " +
-           size_in_words(engine_->pool().pages_in_use() * page::kPageBytes) + " of " +
-           size_in_words(engine_->pool().bytes_max());
+           size_in_words(parts_.pool->pages_in_use() * page::kPageBytes) + " of " +
+           size_in_words(parts_.pool->bytes_max());
   }
   text += size_in_words(behind) + " of log are in no snapshot, ";
   if (shortage == Shortage::kLogBytes) {
     return text + "of at most " + size_in_words(options.log_bytes_max);
   }
-  const std::uint64_t pages = engine_->gleaning()->expected_pages(behind);
+  const std::uint64_t pages = parts_.forecast->expected_pages(behind);
   return text + "and are expected to change " + std::to_string(pages) +
          " pages; a glean begins at " + std::to_string(options.pages);
 }
@@ -217,22 +216,21 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
 // Says a line when writers come to wait, one every ten seconds while they do, one when it is over.
 void WriteThrottle::report(bool do_wait, std::uint64_t limit, Shortage shortage,
                            std::uint64_t now_us) {
-  if (!engine_->operator_log().has_sink()) return;
+  if (!parts_.operator_log->has_sink()) return;
   if (do_wait && limit != kUnlimited) {
     wait_seen_us_ = now_us;
     if (is_reported_ && now_us - reported_us_ < kReportUs) return;
     if (!is_reported_) unreported_waited_us_ = waited_us();
     is_reported_ = true;
     reported_us_ = now_us;
-    base::trying(
-        [&] { engine_->operator_log().say(LogLevel::kWarning, describe(limit, shortage)); });
+    base::trying([&] { parts_.operator_log->say(LogLevel::kWarning, describe(limit, shortage)); });
   } else if (is_reported_ && now_us - wait_seen_us_ >= kFreeUs) {
     is_reported_ = false;
     base::trying([&] {
       const std::uint64_t waited_us = this->waited_us() - unreported_waited_us_;
-      engine_->operator_log().say(LogLevel::kInfo,
-                                  "writers are not slowed any more; together they waited for " +
-                                      std::to_string(waited_us / 1000) + " ms");
+      parts_.operator_log->say(LogLevel::kInfo,
+                               "writers are not slowed any more; together they waited for " +
+                                   std::to_string(waited_us / 1000) + " ms");
     });
   }
 }

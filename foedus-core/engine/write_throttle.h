@@ -23,10 +23,15 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/glean_forecast.h"
+#include "foedus-core/engine/newest_manifest.h"
+#include "foedus-core/engine/open_state.h"
+#include "foedus-core/engine/operator_log.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus/options.h"
 
 namespace foedus::engine {
-
-class Engine;
 
 // Pressure of the log that waits for the gleaner.
 struct LogPressure {
@@ -61,7 +66,17 @@ class WriteThrottle final : public base::Task {
   // Least number of bytes that a session claims at a time for its commits.
   static constexpr std::uint64_t kClaimBytesMin = 16u << 10;
 
-  explicit WriteThrottle(Engine* engine) : engine_(engine) {}
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const OpenState* state = nullptr;
+    const log::Log* log = nullptr;
+    const page::PagePool* pool = nullptr;
+    const NewestManifest* newest = nullptr;
+    const GleanForecast* forecast = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit WriteThrottle(const Parts& parts) : parts_(parts) {}
 
   // Any thread.
   bool is_on() const {
@@ -92,7 +107,7 @@ class WriteThrottle final : public base::Task {
   void report(bool do_wait, std::uint64_t limit, Shortage shortage, std::uint64_t now_us);
   std::string describe(std::uint64_t limit, Shortage shortage) const;
 
-  Engine* const engine_;
+  const Parts parts_;
 
   // Used by step().
   std::uint64_t stepped_us_ = 0;
