@@ -30,7 +30,7 @@ MODULES = {
     "txn": ["foedus-core/txn/*"],
     "log": ["foedus-core/log/*"],
     "snapshot": ["foedus-core/snapshot/*"],
-    "install": ["foedus-core/engine/gleaning_install.cc", "foedus-core/storage/base/install*.h"],
+    "install": ["foedus-core/engine/snapshot_installer.cc", "foedus-core/storage/base/install*.h"],
     "recovery": ["foedus-core/engine/recovery.*"],
     "storages": ["foedus-core/storage/*_install.*"],  # what they install
 }

@@ -276,7 +276,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       --tries_for_room;
       session->forget_retry();
       bool is_room = false;
-      base::trying([&] { is_room = engine_->gleaning()->make_room(); });
+      base::trying([&] { is_room = engine_->page_room()->make(); });
       if (is_room) continue;
     }
     if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;

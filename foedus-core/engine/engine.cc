@@ -71,7 +71,7 @@ Status Engine::start(const Environment& environment) {
   if (gleaning_ == nullptr) {
     state_.end_recovery({});
   } else {
-    runtime_->start(throttle_.get());
+    runtime_->start(throttle_);
     runtime_->start(gleaning_.get());  // with recovery
     snapshots_->set_gleaner(gleaning_.get());
   }
@@ -157,15 +157,7 @@ Status Engine::open_log() {
   if (log_ != nullptr) {
     gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1, install_sessions);
     FOEDUS_CHECK(gleaning_->make_parts());
-    throttle_ =
-        std::make_unique<WriteThrottle>(WriteThrottle::Parts{.options = &options_,
-                                                             .runtime = runtime_,
-                                                             .state = &state_,
-                                                             .log = log_.get(),
-                                                             .pool = pool_.get(),
-                                                             .newest = &gleaning_->newest(),
-                                                             .forecast = &gleaning_->forecast(),
-                                                             .operator_log = &operator_log_});
+    throttle_ = gleaning_->throttle();
   }
   if (options_.transaction_timeout_us != 0) {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
@@ -175,6 +167,13 @@ Status Engine::open_log() {
         return self->make_session(number, soc, turn);
       },
       options_.sessions_max, shares_.sessions_on_demand, number_);
+  if (gleaning_ != nullptr) {
+    page_room_ = std::make_unique<PageRoom>(PageRoom::Parts{.runtime = runtime_,
+                                                            .clock = clock_.get(),
+                                                            .pool = pool_.get(),
+                                                            .gleaning = gleaning_.get(),
+                                                            .sessions = session_pool_.get()});
+  }
   FOEDUS_TRY(own_session_, make_own_session());
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
@@ -198,7 +197,7 @@ Engine::~Engine() {
 
 void Engine::stop_tasks() {
   for (base::Task* const task : std::initializer_list<base::Task*>{
-           watch_.get(), throttle_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
+           watch_.get(), throttle_, gleaning_.get(), clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
 }
@@ -225,7 +224,7 @@ Status Engine::close() {
     if (state_.is_recovered()) gleaning_->make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
     state_.give_up_recovery();
-    runtime_->stop(throttle_.get());
+    runtime_->stop(throttle_);
     runtime_->stop(gleaning_.get());
     gleaning_->end();
   }

@@ -26,6 +26,7 @@
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/engine/open_state.h"
 #include "foedus-core/engine/operator_log.h"
+#include "foedus-core/engine/page_room.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/session_memory.h"
@@ -109,6 +110,8 @@ class Engine {
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
+  // Null: Logging::kNone.
+  PageRoom* page_room() { return page_room_.get(); }
   Recovery& recovery() { return recovery_; }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
   Unapplied& unapplied() { return *gleaning_->unapplied(); }
@@ -116,7 +119,7 @@ class Engine {
     return gleaning_ == nullptr ? nullptr : gleaning_->caches().pages();
   }
   // Null: Logging::kNone.
-  WriteThrottle* throttle() { return throttle_.get(); }
+  WriteThrottle* throttle() { return throttle_; }
   bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
   // Makes one of the sessions that apply rows of a log's tail, which log nothing. `index` is below
   // Unapplied::kSessions + 1.
@@ -187,11 +190,12 @@ class Engine {
   internal::DurabilityWaits* durability_ = nullptr;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<Gleaning> gleaning_;
-  std::unique_ptr<WriteThrottle> throttle_;
+  WriteThrottle* throttle_ = nullptr;  // null: Logging::kNone
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
   Recovery recovery_;
   std::unique_ptr<SessionPool> session_pool_;
+  std::unique_ptr<PageRoom> page_room_;  // null: Logging::kNone
   std::unique_ptr<TxnWatch> watch_;
   std::uint64_t number_ = 0;
   Engine* next_abandoned_ = nullptr;

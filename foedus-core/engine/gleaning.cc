@@ -11,7 +11,6 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/snapshot/unneeded.h"
-#include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage/page_check.h"
 
@@ -28,8 +27,6 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 // Least memory of a reducer. Half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
-// Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
-constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
 // Limits for the pages that a glean samples to divide storages among reducers, 16 bytes each. One
@@ -72,16 +69,36 @@ Status Gleaning::make_parts() {
                                                                    .pool = &engine_->pool(),
                                                                    .newest = newest_.get()});
   closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
-  pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
-  pages_->fill_stock();  // to exchange pages takes pages
-  const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
-  const auto installers =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
-  if (installers > 1) {
-    install_threads_ = std::make_unique<InstallThreads>(
-        engine_, installers, storage::InstallWorkers::Worker{pages_.get(), session_, 0},
-        install_sessions_);
-  }
+  throttle_ = std::make_unique<WriteThrottle>(
+      WriteThrottle::Parts{.options = &options,
+                           .runtime = &engine_->runtime(),
+                           .state = &engine_->state(),
+                           .log = engine_->log(),
+                           .pool = &engine_->pool(),
+                           .newest = newest_.get(),
+                           .forecast = forecast_.get(),
+                           .operator_log = &engine_->operator_log()});
+  deltas_ = std::make_unique<DeltaPhases>(DeltaPhases::Parts{.runtime = &engine_->runtime(),
+                                                             .clock = &engine_->clock(),
+                                                             .pool = &engine_->pool(),
+                                                             .catalog = &engine_->catalog(),
+                                                             .session = session_});
+  installer_ = std::make_unique<SnapshotInstaller>(
+      SnapshotInstaller::Parts{.options = &options,
+                               .runtime = &engine_->runtime(),
+                               .topology = &engine_->topology(),
+                               .clock = &engine_->clock(),
+                               .pool = &engine_->pool(),
+                               .catalog = &engine_->catalog(),
+                               .caches = caches_.get(),
+                               .snapshots = &engine_->snapshots(),
+                               .newest = newest_.get(),
+                               .throttle = throttle_.get(),
+                               .requests = requests_.get(),
+                               .deltas = deltas_.get(),
+                               .operator_log = &engine_->operator_log(),
+                               .session = session_,
+                               .install_sessions = install_sessions_});
   last_us_ = engine_->runtime().now_us();
   return {};
 }
@@ -166,7 +183,7 @@ void Gleaning::add_stats(Stats* stats) const {
 std::uint32_t Gleaning::begin_percent(std::uint64_t log_bytes) const {
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   const bool is_cheap = forecast_->expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
-  return is_cheap ? drop_goal_.begin_percent(percent) : percent;
+  return is_cheap ? installer_->drop_goal().begin_percent(percent) : percent;
 }
 
 bool Gleaning::is_due(Drop* drop) {
@@ -186,7 +203,7 @@ bool Gleaning::is_due(Drop* drop) {
          (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
          (options.pages != 0 && forecast_->expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
-         (options.volatile_percent != 0 && pages_above(begin_percent(behind)) != 0);
+         (options.volatile_percent != 0 && installer_->pages_above(begin_percent(behind)) != 0);
 }
 
 // True if the durable epoch is past what the newest snapshot covers; otherwise a glean has nothing
@@ -221,8 +238,8 @@ std::uint64_t Gleaning::step() {
   }
   if (!state.recovery_status().is_ok()) return kUntilNotified;
   step_request_ = requests_->newest();
-  reclaim();
-  step_deltas();
+  installer_->reclaim();
+  deltas_->step();
   if (unapplied_ != nullptr && !step_unapplied()) return kDueLookUs;
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
   // A failure here is no answer for those that wait for a snapshot. The next glean, which may begin
@@ -242,7 +259,7 @@ std::uint64_t Gleaning::step() {
   if (!is_due(&drop) || !is_allowed) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
-    settle_while_idle();
+    if (installer_->settle_while_idle()) stamp_removal();
     if (engine_->device()->wants_room()) make_tier_room();
     const bool is_early =
         begin_percent(forecast_->log_behind()) < engine_->options().glean.volatile_percent;
@@ -259,12 +276,6 @@ std::uint64_t Gleaning::step() {
     if (!freed.is_ok()) engine_->operator_log().say_of_gleaner(LogLevel::kWarning, freed);
   }
   return 0;
-}
-
-// Returns dropped pages to the pool, for any session to take.
-void Gleaning::reclaim() {
-  if (install_threads_ != nullptr) install_threads_->reclaim();
-  reclaim_all(pages_.get());
 }
 
 Status Gleaning::run(Drop drop) {
@@ -286,15 +297,15 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
   running.at({.stage = GleanStage::kInstall});
-  (void)take_install_cpu_us();  // of an installation that failed
+  (void)installer_->take_cpu_us();  // of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
-  FOEDUS_CHECK(install(manifest, drop, &report));
-  FOEDUS_CHECK(settle(manifest, before));
+  FOEDUS_CHECK(installer_->install(manifest, drop, &report));
+  FOEDUS_CHECK(installer_->settle(manifest, before));
   const std::uint64_t installed_us = engine_->runtime().now_us();
   report.install_us = installed_us - install_us;
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
-  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + installer_->take_cpu_us();
   report.total_cpu_us += closer_->take_cpu_us();  // a removal's end may count for the next
   report.total_us = engine_->runtime().now_us() - begin_us;
   running.has_ended(report);
@@ -360,10 +371,7 @@ void Gleaning::sample_pages(GleanOrder* order) {
 // Takes over a snapshot while nothing in memory could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
   is_newest ? newest_->set(manifest) : newest_->set_older(manifest);
-  needed_from_.clear();
-  for (const snapshot::ManifestStorage& storage : manifest.storages) {
-    needed_from_[storage.id] = manifest.number;
-  }
+  installer_->set_installed(manifest);
 }
 
 }  // namespace foedus::engine

@@ -19,9 +19,6 @@
 //   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
 //       next glean sorts. That is done before a glean or a move writes its first page, so E37
 //       holds.
-//   E17 Installing pins the reclamation of pages for one storage at a time. It does so before it
-//       looks whether the storage was dropped: a later drop waits for the pin before it frees
-//       pages.
 
 #include <cstdint>
 #include <map>
@@ -34,18 +31,15 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/file_closer.h"
-#include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_forecast.h"
 #include "foedus-core/engine/glean_requests.h"
-#include "foedus-core/engine/install_threads.h"
 #include "foedus-core/engine/newest_manifest.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshot_caches.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/engine/snapshot_installer.h"
 #include "foedus-core/numa/soc_memory.h"
-#include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/storage/base/installation.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 
@@ -88,11 +82,6 @@ class Gleaning final : public base::Task {
   // did not change since. On an error, the gleaner's, the database is what it was.
   Result<GleanReport> glean(const GleanProgressSink& progress);
 
-  // Makes room when memory for volatile pages is spent: calls in the pages that the cache has
-  // borrowed. If there are none, gleans as glean() does, and waits until the dropped pages may be
-  // used again. Returns true if there is more room than before, or a sixteenth of all memory for
-  // pages.
-  bool make_room();
   // Makes a last snapshot, of all commits, if it is expected to take no longer than `most_us`. All
   // commits will be durable with or without it, so failures are told to the log sink only.
   // REQUIRES: all transactions are over, and none begins any more.
@@ -108,6 +97,7 @@ class Gleaning final : public base::Task {
   Unapplied* unapplied() { return unapplied_.get(); }
   SnapshotCaches& caches() { return *caches_; }
   const GleanForecast& forecast() const { return *forecast_; }
+  WriteThrottle* throttle() { return throttle_.get(); }
   NewestManifest& newest() { return *newest_; }
   void add_stats(Stats* stats) const;
 
@@ -116,13 +106,8 @@ class Gleaning final : public base::Task {
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
  private:
-  // Which volatile pages are dropped: none, as many as memory asks for without or with used ones,
-  // or all that can be.
-  enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
   // Tells all waiting requesters how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
-  bool call_in_lent();
-  bool is_kept_waiting(std::uint64_t waited_us) const;
   bool is_due(Drop* drop);
   bool has_more_durable() const;
   void make_tier_room();
@@ -138,27 +123,9 @@ class Gleaning final : public base::Task {
     return last_until_us_
         .load_relaxed();  // order: relaxed, the request for the last glean orders it
   }
-  Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
-  Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
-                         Drop drop, InstallThreads* threads, GleanReport* report);
-  std::uint64_t retired_count() const;
-  std::uint64_t take_install_cpu_us();
-  page::SnapshotNumber oldest_needed() const;
-  Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
-  void settle_while_idle();
-  void watch_delta(page::StorageId storage, const storage::InstallCounts& counts);
-  void announce_delta(page::StorageId storage, bool ends);
-  void step_deltas();
-  void end_delta(occ::StorageControl* control);
   Result<std::uint64_t> pages_of_files() const;
   Status make_disk_room(std::uint64_t pages);
-  Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
-  void wait_for_pages();
-  std::uint64_t pages_above(std::uint32_t percent) const;
   std::uint32_t begin_percent(std::uint64_t log_bytes) const;
-  std::uint64_t pages_to_drop(Drop drop) const;
-  void choose_drop_goal();
-  void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
   void reclaim_recovered();
@@ -177,8 +144,9 @@ class Gleaning final : public base::Task {
   std::unique_ptr<SnapshotCaches> caches_;
   std::unique_ptr<NewestManifest> newest_;
   std::unique_ptr<GleanForecast> forecast_;
-  std::unique_ptr<page::SessionPages> pages_;
-  std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
+  std::unique_ptr<WriteThrottle> throttle_;
+  std::unique_ptr<DeltaPhases> deltas_;
+  std::unique_ptr<SnapshotInstaller> installer_;
   // Made by recovery; null once no transaction can ask for it any more.
   std::unique_ptr<Unapplied> unapplied_;
 
@@ -191,26 +159,13 @@ class Gleaning final : public base::Task {
   // Kept from one glean to the next: taking it anew, a page at a time, is a third of a mapper's
   // time. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
-  std::uint64_t last_us_ = 0;   // when the last glean began
-  DropGoal drop_goal_;                  // of the last installation
-  std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
+  std::uint64_t last_us_ = 0;       // when the last glean began
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for transactions that began up to this epoch; none: no files wait.
   Epoch removal_stamp_;
-  // Storages whose delta will take puts, or end, once all transactions know it.
-  struct AnnouncedDelta {
-    page::StorageId storage{};
-    Epoch since;
-    bool ends = false;
-  };
-  std::vector<AnnouncedDelta> announced_deltas_;
-  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // with the time since when
-  std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
+  std::uint64_t stamped_installation_ = 0;  // the last one before the stamp
   // Old manifests that were found damaged and reported to the operator.
   std::set<page::SnapshotNumber> damaged_;
-  // By storage: nothing volatile leads to pages of snapshots before this one (E16). Storages that
-  // were never installed, or are gone, have no entry.
-  std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 
   // Own synchronization.
   base::AtomicWord<std::uint32_t> has_tail_;  // 1: a log's tail is in no snapshot (E40)

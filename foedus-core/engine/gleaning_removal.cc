@@ -73,7 +73,7 @@ Status Gleaning::make_disk_room(std::uint64_t pages) {
   FOEDUS_TRY(const std::uint64_t there, pages_of_files());
   if (there + pages <= bound) return {};
   engine_->snapshots().expire_all_but_newest();
-  FOEDUS_CHECK(settle(*newest, newest->number));
+  FOEDUS_CHECK(installer_->settle(*newest, newest->number));
   return wait_and_remove();
 }
 
@@ -100,7 +100,7 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   newest_->set(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
   GleanReport second;  // nothing is dropped: `report` keeps its counts
-  return install(*manifest, Drop::kNone, &second);
+  return installer_->install(*manifest, Drop::kNone, &second);
 }
 
 // Does what recovery, for whose end callers waited, has left to the running database.
@@ -123,6 +123,7 @@ void Gleaning::reclaim_recovered() {
 void Gleaning::stamp_removal() {
   base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
   removal_stamp_ = engine_->clock().current();
+  stamped_installation_ = installer_->installations();
 }
 
 // Removes files once their readers are over. If they are not over soon, a later step does it.
@@ -139,6 +140,8 @@ Status Gleaning::wait_and_remove() {
 
 // Removes files if no transaction reads them. A later call finds what could not be removed.
 Status Gleaning::remove_if_unread() {
+  // A stamp from before the last installation says nothing of what is superseded now.
+  if (stamped_installation_ != installer_->installations()) removal_stamp_ = {};
   if (!removal_stamp_.is_valid() || engine_->clock().reclaimable() < removal_stamp_) return {};
   removal_stamp_ = {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
@@ -166,7 +169,7 @@ Status Gleaning::remove_superseded() {
   snapshots.expire();
   std::vector<page::SnapshotNumber> keep = snapshots.in_use();
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
-  const page::SnapshotNumber oldest = oldest_needed();
+  const page::SnapshotNumber oldest = installer_->oldest_needed();
   std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
                [oldest](page::SnapshotNumber number) { return number >= oldest; });
   for (const page::SnapshotNumber number : numbers) {

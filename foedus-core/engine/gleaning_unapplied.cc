@@ -79,8 +79,8 @@ void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
 // Ends the waiting rows, once nothing volatile leads to pages that lack them (E41).
 Status Gleaning::end_unapplied() {
   const std::optional<snapshot::Manifest> newest = newest_->get();
-  FOEDUS_CHECK(settle(*newest, unapplied_number_));
-  if (oldest_needed() < unapplied_number_) return {};
+  FOEDUS_CHECK(installer_->settle(*newest, unapplied_number_));
+  if (installer_->oldest_needed() < unapplied_number_) return {};
   unapplied_->end_sequential();
   return unapplied_->end(session_);
 }
@@ -101,14 +101,14 @@ Status Gleaning::glean_unapplied() {
   newest_->set(*made);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(made->covered));  // E16
   const std::uint64_t install_us = engine_->runtime().now_us();
-  (void)take_install_cpu_us();  // of an installation that failed
+  (void)installer_->take_cpu_us();  // of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
-  FOEDUS_CHECK(install(*made, Drop::kAsNeeded, &report));
-  FOEDUS_CHECK(settle(*made, before));
+  FOEDUS_CHECK(installer_->install(*made, Drop::kAsNeeded, &report));
+  FOEDUS_CHECK(installer_->settle(*made, before));
   unapplied_number_ = made->number;
   is_tail_gleaned_ = true;
   report.install_us = engine_->runtime().now_us() - install_us;
-  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + installer_->take_cpu_us();
   report.total_us = engine_->runtime().now_us() - begin_us;
   requests_->count(report);
   has_tail_.store_relaxed(0);  // order: relaxed, a hint: see make_last()

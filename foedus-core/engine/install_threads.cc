@@ -5,7 +5,6 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
 
 namespace foedus::engine {
 
@@ -20,7 +19,7 @@ void reclaim_all(page::SessionPages* pages) {
 class InstallThreads::Thread final : public base::Task {
  public:
   Thread(InstallThreads* all, std::size_t worker, std::uint32_t soc)
-      : pages(&all->engine_->pool(), &all->engine_->clock(), soc), all_(all), worker_(worker) {}
+      : pages(all->parts_.pool, all->parts_.clock, soc), all_(all), worker_(worker) {}
 
   const char* name() const override { return "foedus-install"; }
   std::uint64_t step() override {
@@ -36,15 +35,14 @@ class InstallThreads::Thread final : public base::Task {
   const std::size_t worker_;
 };
 
-InstallThreads::InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
-                               std::uint32_t first_slot)
-    : engine_(engine) {
+InstallThreads::InstallThreads(const Parts& parts, std::uint32_t count, const Worker& first)
+    : parts_(parts) {
   workers_.push_back(first);
   for (std::uint32_t i = 1; i < count; ++i) {
-    const std::uint32_t soc = i % engine->topology().socs();
+    const std::uint32_t soc = i % parts.topology->socs();
     threads_.push_back(std::make_unique<Thread>(this, i, soc));
     threads_.back()->pages.fill_stock();  // an exchange of pages takes pages
-    workers_.push_back({&threads_.back()->pages, first_slot + i - 1, soc});
+    workers_.push_back({&threads_.back()->pages, parts.first_slot + i - 1, soc});
   }
 }
 InstallThreads::~InstallThreads() = default;
@@ -57,15 +55,14 @@ void InstallThreads::start() {
   base::trying([this] {
     for (; started_ < threads_.size(); ++started_) {
       const std::uint32_t soc = workers_[started_ + 1].soc;
-      engine_->runtime().start_on(
-          threads_[started_].get(),
-          engine_->topology().background_processors(soc, engine_->options().numa_binding));
+      parts_.runtime->start_on(threads_[started_].get(),
+                               parts_.topology->background_processors(soc, parts_.numa_binding));
     }
   });
 }
 
 void InstallThreads::stop() {
-  for (; started_ != 0; --started_) engine_->runtime().stop(threads_[started_ - 1].get());
+  for (; started_ != 0; --started_) parts_.runtime->stop(threads_[started_ - 1].get());
   has_tried_ = false;
 }
 
@@ -79,7 +76,7 @@ void InstallThreads::run(const std::function<void(std::size_t)>& work) {
     left_ = started_;
     for (std::size_t i = 0; i < started_; ++i) threads_[i]->has_work = true;
   }
-  for (std::size_t i = 0; i < started_; ++i) engine_->runtime().notify(threads_[i].get());
+  for (std::size_t i = 0; i < started_; ++i) parts_.runtime->notify(threads_[i].get());
   FOEDUS_SYNC_POINT("install_threads:notified");
   work(0);
   {
@@ -88,7 +85,7 @@ void InstallThreads::run(const std::function<void(std::size_t)>& work) {
       if (std::exchange(threads_[i]->has_work, false)) --left_;
     }
   }
-  engine_->runtime().wait(&done_, base::Runtime::kForever, [this] {
+  parts_.runtime->wait(&done_, base::Runtime::kForever, [this] {
     const std::lock_guard lock(mutex_);
     return left_ == 0;
   });
@@ -109,7 +106,7 @@ void InstallThreads::work(Thread* thread, std::size_t worker) {
     cpu_us_ += base::thread_cpu_us() - begin_us;
     if (--left_ != 0) return;
   }
-  engine_->runtime().wake(&done_);
+  parts_.runtime->wake(&done_);
 }
 
 void InstallThreads::reclaim() {

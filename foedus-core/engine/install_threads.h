@@ -14,22 +14,32 @@
 #include <vector>
 
 #include "foedus-core/base/task.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/base/install_workers.h"
+#include "foedus/options.h"
 
 namespace foedus::engine {
-
-class Engine;
 
 // Frees all retired pages that are due: SessionPages::reclaim() moves only some of many (P15).
 void reclaim_all(page::SessionPages* pages);
 
 class InstallThreads final : public storage::InstallWorkers {
  public:
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    const numa::Topology* topology = nullptr;
+    Facility numa_binding = Facility::kTry;
+    epoch::EpochClock* clock = nullptr;
+    page::PagePool* pool = nullptr;
+    // The threads use the clock's slots from this one on, which are theirs alone.
+    std::uint32_t first_slot = 0;
+  };
   // `count`: all installers, the caller's thread included; more than one. `first`: the caller's
-  // worker. The others use the clock's slots from `first_slot` on, which are theirs alone.
-  InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
-                 std::uint32_t first_slot);
+  // worker.
+  InstallThreads(const Parts& parts, std::uint32_t count, const Worker& first);
   ~InstallThreads() override;
 
   // Stops the threads when it goes. They are started when there is work for them.
@@ -64,7 +74,7 @@ class InstallThreads final : public storage::InstallWorkers {
   void stop();
   void work(Thread* thread, std::size_t worker);
 
-  Engine* const engine_;
+  const Parts parts_;
   std::vector<Worker> workers_;                   // constant
   std::vector<std::unique_ptr<Thread>> threads_;  // of all workers but the first; constant
   // Used by the caller's thread.

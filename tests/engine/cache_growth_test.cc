@@ -168,7 +168,7 @@ TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes
   });
   ASSERT_GT(engine->pool().pages_lent(), 100u);
   const std::uint64_t gleans = engine->stats().gleans;
-  EXPECT_TRUE(engine->gleaning()->make_room());
+  EXPECT_TRUE(engine->page_room()->make());
   EXPECT_EQ(engine->pool().pages_lent(), 0u);
   EXPECT_EQ(engine->stats().gleans, gleans);
   engine->give_session(session);
@@ -214,7 +214,7 @@ class BusyMachine {
     Processor processor(&runtime);
     const testing::AtSyncPoint at("gleaning:log_cut", [&] { processor.take(); });
     const std::uint64_t begin_us = runtime.now_us();
-    const bool is_room = engine->gleaning()->make_room();
+    const bool is_room = engine->page_room()->make();
     const std::uint64_t took_us = runtime.now_us() - begin_us;
     processor.give();
     engine->sessions().release(own);
