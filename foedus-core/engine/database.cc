@@ -137,7 +137,7 @@ Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
   }
   return base::catching([&]() -> Result<GleanReport> {
     FOEDUS_CHECK(engine_->check_recovered());
-    return engine_->gleaning()->glean(progress);
+    return engine_->gleaning()->scheduler().glean(progress);
   });
 }
 

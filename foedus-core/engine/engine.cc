@@ -72,8 +72,8 @@ Status Engine::start(const Environment& environment) {
     state_.end_recovery({});
   } else {
     runtime_->start(throttle_);
-    runtime_->start(gleaning_.get());  // with recovery
-    snapshots_->set_gleaner(gleaning_.get());
+    runtime_->start(&gleaning_->scheduler());  // with recovery
+    snapshots_->set_gleaner(&gleaning_->scheduler());
   }
   state_.set_open();
   return options_.open_until == OpenUntil::kSnapshotReadable ? Status() : check_recovered();
@@ -154,11 +154,48 @@ Status Engine::open_log() {
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
   clock_->set_sink(options_.log_sink);
   snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
-  if (log_ != nullptr) {
-    gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1, install_sessions);
-    FOEDUS_CHECK(gleaning_->make_parts());
-    throttle_ = gleaning_->throttle();
+  if (log_ != nullptr) FOEDUS_CHECK(make_gleaning(install_sessions));
+  FOEDUS_CHECK(make_sessions());
+  if (log_ == nullptr) {
+    no_waits_->set_clock(clock_.get());
+    return {};
   }
+  log_->set_clock(clock_.get());
+  return recovery_.begin(std::move(manifest));
+}
+
+// Makes the caches of snapshots, and what makes snapshots. `install_sessions`: the first slot of
+// the clock for installers.
+Status Engine::make_gleaning(std::uint32_t install_sessions) {
+  FOEDUS_TRY(caches_, SnapshotCaches::make({.options = &options_,
+                                            .runtime = runtime_,
+                                            .device = device_,
+                                            .topology = topology_.get(),
+                                            .budget = budget_.get(),
+                                            .clock = clock_.get(),
+                                            .lender = cache_borrows_ ? pool_.get() : nullptr,
+                                            .operator_log = &operator_log_}));
+  gleaning_ = std::make_unique<Gleaning>(Gleaning::Parts{.options = &options_,
+                                                         .runtime = runtime_,
+                                                         .state = &state_,
+                                                         .device = device_,
+                                                         .topology = topology_.get(),
+                                                         .pool = pool_.get(),
+                                                         .clock = clock_.get(),
+                                                         .log = log_.get(),
+                                                         .durability = durability_,
+                                                         .snapshots = snapshots_.get(),
+                                                         .caches = caches_.get(),
+                                                         .catalog = &catalog_,
+                                                         .recovery = &recovery_,
+                                                         .operator_log = &operator_log_,
+                                                         .session = options_.sessions_max + 1,
+                                                         .install_sessions = install_sessions});
+  throttle_ = &gleaning_->throttle();
+  return {};
+}
+
+Status Engine::make_sessions() {
   if (options_.transaction_timeout_us != 0) {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
   }
@@ -171,16 +208,11 @@ Status Engine::open_log() {
     page_room_ = std::make_unique<PageRoom>(PageRoom::Parts{.runtime = runtime_,
                                                             .clock = clock_.get(),
                                                             .pool = pool_.get(),
-                                                            .gleaning = gleaning_.get(),
+                                                            .scheduler = &gleaning_->scheduler(),
                                                             .sessions = session_pool_.get()});
   }
   FOEDUS_TRY(own_session_, make_own_session());
-  if (log_ == nullptr) {
-    no_waits_->set_clock(clock_.get());
-    return {};
-  }
-  log_->set_clock(clock_.get());
-  return recovery_.begin(std::move(manifest));
+  return {};
 }
 
 Engine::~Engine() {
@@ -196,8 +228,9 @@ Engine::~Engine() {
 }
 
 void Engine::stop_tasks() {
+  GleanScheduler* const scheduler = gleaning_ == nullptr ? nullptr : &gleaning_->scheduler();
   for (base::Task* const task : std::initializer_list<base::Task*>{
-           watch_.get(), throttle_, gleaning_.get(), clock_.get(), warmer_.get()}) {
+           watch_.get(), throttle_, scheduler, clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
 }
@@ -221,12 +254,12 @@ Status Engine::close() {
   state_.set_closed();
   leave_database(number_);
   if (gleaning_ != nullptr) {
-    if (state_.is_recovered()) gleaning_->make_last(options_.glean.close_us);
+    if (state_.is_recovered()) gleaning_->scheduler().make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
     state_.give_up_recovery();
     runtime_->stop(throttle_);
-    runtime_->stop(gleaning_.get());
-    gleaning_->end();
+    runtime_->stop(&gleaning_->scheduler());
+    gleaning_->requests().end();
   }
   const bool may_have_commits = state_.is_recovered();
   state_.set_not_recovered();
@@ -345,7 +378,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.clock = clock_.get();
   const bool is_logged = parts.is_logged && log_ != nullptr;
   parts.room = is_logged ? log_->room(parts.logger) : nullptr;
-  if (gleaning_ != nullptr) parts.reads = gleaning_->caches().reads_of(parts.soc);
+  if (caches_ != nullptr) parts.reads = caches_->reads_of(parts.soc);
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) log_->attach(parts.logger, &session->log());
@@ -454,43 +487,6 @@ Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
 void Engine::wait_published(Epoch epoch) {
   clock_->hurry(epoch);
   while (clock_->published() < epoch) runtime_->pause(kPublishLookUs);
-}
-
-Stats Engine::stats() const {
-  Stats stats;
-  if (!check_process().is_ok()) return stats;  // E12
-  stats.log_buffer_bytes = kOwnRingBytes;
-  stats.socs.resize(options_.socs);
-  session_pool_->for_each([&](EngineSession& session) {
-    const occ::TxnContext::Counters& counters = session.context().counters();
-    // order: relaxed, statistics.
-    stats.commits += counters.commits.load_relaxed();
-    stats.rollbacks += counters.rollbacks.load_relaxed();
-    for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
-      stats.conflicts[i] += counters.conflicts[i].load_relaxed();
-    }
-    stats.log_buffer_bytes += session.ring_bytes();
-    stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
-    session.add_stats(&stats.socs[session.soc()]);
-  });
-  if (log_ != nullptr) {
-    stats.log_bytes = log_->bytes_written();
-    gleaning_->add_stats(&stats);
-    stats.writers_waited_us = throttle_->waited_us();
-    stats.write_limit_bytes_per_s = throttle_->limit();
-  }
-  catalog_.add_stats(&stats);
-  const std::uint64_t taken = pool_->bytes_taken();
-  const std::uint64_t used = stats.volatile_page_bytes + pool_->pages_lent() * page::kPageBytes;
-  stats.free_page_bytes = taken - std::min(taken, used);
-  stats.current_epoch = clock_->current();
-  stats.durable_epoch = durability_->durable();
-  add_stats(directories_, &stats);
-  const std::vector<OpenTransaction> open = session_pool_->open_transactions();
-  stats.waiting_page_bytes += own_session_->pages().retired_count() * page::kPageBytes;
-  if (!open.empty()) stats.oldest_transaction_us = open.front().age_us;
-  stats.open_transactions = open.size();
-  return stats;
 }
 
 }  // namespace foedus::engine

@@ -114,10 +114,8 @@ class Engine {
   PageRoom* page_room() { return page_room_.get(); }
   Recovery& recovery() { return recovery_; }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
-  Unapplied& unapplied() { return *gleaning_->unapplied(); }
-  snapshot::PageCache* cache() {
-    return gleaning_ == nullptr ? nullptr : gleaning_->caches().pages();
-  }
+  Unapplied& unapplied() { return *gleaning_->tail().unapplied(); }
+  snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return throttle_; }
   bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
@@ -160,6 +158,8 @@ class Engine {
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
+  Status make_gleaning(std::uint32_t install_sessions);
+  Status make_sessions();
   void stop_tasks();
   Status close_sessions();
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
@@ -189,6 +189,7 @@ class Engine {
   std::unique_ptr<internal::DurabilityWaits> no_waits_;
   internal::DurabilityWaits* durability_ = nullptr;
   std::unique_ptr<Snapshots> snapshots_;
+  std::unique_ptr<SnapshotCaches> caches_;  // null: Logging::kNone
   std::unique_ptr<Gleaning> gleaning_;
   WriteThrottle* throttle_ = nullptr;  // null: Logging::kNone
   std::unique_ptr<EngineSession> own_session_;

@@ -18,7 +18,7 @@ std::uint64_t GleanRequests::add(const GleanProgressSink& progress) {
 }
 
 Result<GleanReport> GleanRequests::wait(std::uint64_t request) {
-  runtime_->wait(&finished_, base::Runtime::kForever, [&] {
+  parts_.runtime->wait(&finished_, base::Runtime::kForever, [&] {
     const std::lock_guard lock(mutex_);
     return answered_ >= request || has_ended_;
   });
@@ -34,7 +34,8 @@ void GleanRequests::end() {
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
   }
-  runtime_->wake(&finished_);
+  parts_.runtime->wake(&finished_);
+  parts_.snapshots->end();
 }
 
 bool GleanRequests::is_in_sink() const { return base::UserCall::is_inside(this); }
@@ -60,6 +61,8 @@ bool GleanRequests::is_waiting() const {
 }
 
 void GleanRequests::answer(std::uint64_t request, Status status) noexcept {
+  parts_.snapshots->set_trouble(status);
+  parts_.newest->set_has_failed(!status.is_ok());
   {
     const std::lock_guard lock(mutex_);
     answered_ = request;
@@ -68,7 +71,7 @@ void GleanRequests::answer(std::uint64_t request, Status status) noexcept {
     // The requester returns now, and its callback with it.
     if (progress_request_ <= request) progress_ = nullptr;
   }
-  runtime_->wake(&finished_);
+  parts_.runtime->wake(&finished_);
 }
 
 // Calls the sink without the mutex, since it may ask for figures. The sink stays valid until the
@@ -83,7 +86,8 @@ void GleanRequests::tell(const GleanProgress& progress) const {
   base::call_user(
       this, [&] { (*sink)(progress); },
       [this](const std::string& what) {
-        operator_log_->say(LogLevel::kError, "the progress sink of a glean has thrown: " + what);
+        parts_.operator_log->say(LogLevel::kError,
+                                 "the progress sink of a glean has thrown: " + what);
       });
 }
 

@@ -10,7 +10,9 @@
 #include <mutex>
 
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/newest_manifest.h"
 #include "foedus-core/engine/operator_log.h"
+#include "foedus-core/engine/snapshots.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 
@@ -18,8 +20,13 @@ namespace foedus::engine {
 
 class GleanRequests {
  public:
-  GleanRequests(base::Runtime* runtime, const OperatorLog* operator_log)
-      : runtime_(runtime), operator_log_(operator_log) {}
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    Snapshots* snapshots = nullptr;
+    NewestManifest* newest = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit GleanRequests(const Parts& parts) : parts_(parts) {}
   GleanRequests(const GleanRequests&) = delete;
   GleanRequests& operator=(const GleanRequests&) = delete;
 
@@ -29,7 +36,8 @@ class GleanRequests {
   std::uint64_t add(const GleanProgressSink& progress);
   // Waits for the answer: the report of the last glean, or why it failed. kClosed: it was not made.
   Result<GleanReport> wait(std::uint64_t request);
-  // Ends all requests: pending and future ones are answered with kClosed.
+  // Ends all requests, and waits for snapshots: pending and future ones are answered with kClosed.
+  // Called after the gleaner's task was stopped.
   void end();
   // Returns whether the calling thread is in a progress sink.
   bool is_in_sink() const;
@@ -41,7 +49,7 @@ class GleanRequests {
   std::uint64_t newest() const;
   // Returns whether a request has no answer.
   bool is_waiting() const;
-  // Tells all requests up to that one how a glean ended.
+  // Tells all requests up to that one, and calls that wait for a snapshot, how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
   // Tells the progress of a glean to the request that asked for it.
   void tell(const GleanProgress& progress) const;
@@ -49,8 +57,7 @@ class GleanRequests {
   void count(const GleanReport& report);
 
  private:
-  base::Runtime* const runtime_;
-  const OperatorLog* const operator_log_;
+  const Parts parts_;
   base::WaitPoint finished_;
 
   mutable std::mutex mutex_;

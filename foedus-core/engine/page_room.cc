@@ -37,7 +37,7 @@ bool PageRoom::make() {
   if (call_in_lent()) return true;
   const page::PagePool& pool = *parts_.pool;
   const std::uint64_t before = pool.pages_in_use();
-  if (!parts_.gleaning->glean({}).is_ok()) return false;
+  if (!parts_.scheduler->glean({}).is_ok()) return false;
   // A glean that ended before this one began may have made the room already.
   const auto is_room = [&] {
     const std::uint64_t pages_max = pool.bytes_max() / page::kPageBytes;
@@ -49,7 +49,7 @@ bool PageRoom::make() {
     if (waited_us >= kRoomWaitMaxUs) return false;
     if (waited_us >= kRoomWaitUs && is_kept_waiting(waited_us)) return false;
     parts_.clock->hurry(parts_.clock->current());
-    parts_.gleaning->nudge();
+    parts_.scheduler->nudge();
     parts_.runtime->pause(kRoomLookUs);
   }
   return true;

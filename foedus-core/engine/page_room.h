@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/task.h"
-#include "foedus-core/engine/gleaning.h"
+#include "foedus-core/engine/glean_scheduler.h"
 #include "foedus-core/engine/session_pool.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/page/page_pool.h"
@@ -17,7 +17,7 @@ class PageRoom {
     base::Runtime* runtime = nullptr;
     epoch::EpochClock* clock = nullptr;
     page::PagePool* pool = nullptr;
-    Gleaning* gleaning = nullptr;
+    GleanScheduler* scheduler = nullptr;
     const SessionPool* sessions = nullptr;
   };
   explicit PageRoom(const Parts& parts) : parts_(parts) {}

@@ -59,7 +59,7 @@ Status Recovery::publish_found() {
       continue;
     }
     if (!manifest.is_ok()) return manifest.status();
-    engine_->gleaning()->take_recovered(*manifest, number == numbers.back());
+    engine_->gleaning()->retention().take_uninstalled(*manifest, number == numbers.back());
   }
   return {};
 }
@@ -115,7 +115,7 @@ Status Recovery::compose(SortedTail* tail) {
                            std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
                            std::to_string(report.compose_us / 1000) + " to compose " +
                            std::to_string(report.pages_written) + " pages");
-  engine_->gleaning()->take_recovered(made);
+  engine_->gleaning()->retention().take_uninstalled(made);
   manifest_ = std::move(made);
   return {};
 }
@@ -134,7 +134,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   // dropped, one is: it alone lets go of their files.
   if (previous == nullptr && found->storages.empty()) return {};
   BorrowedMemory borrowed(&engine_->session_memory(), bytes_to_borrow());
-  GleanOrder order = engine_->gleaning()->base_order(kTasksMin, borrowed.bytes());
+  GleanOrder order = engine_->gleaning()->orders().base(kTasksMin, borrowed.bytes(), nullptr);
   order.memory = nullptr;  // the gleans to come have other sizes
   order.reads_ahead = true;
   order.segments = std::move(tail.segments);
@@ -185,8 +185,8 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   engine_->operator_log().say(
       LogLevel::kWarning,
       "recovery: " + status.message() + "; snapshots before the newest one are given up for it");
-  FOEDUS_CHECK(engine_->gleaning()->give_up_older());
-  engine_->gleaning()->take_recovered(*engine_->gleaning()->newest().get());
+  FOEDUS_CHECK(engine_->gleaning()->retention().give_up_older());
+  engine_->gleaning()->retention().take_uninstalled(*engine_->gleaning()->newest().get());
   manifest_ = engine_->gleaning()->newest().get();
   FOEDUS_CHECK(engine_->log()->remove_found_segments_up_to(manifest_->covered));
   return glean_tail(found);
@@ -203,12 +203,12 @@ Status Recovery::tidy() {
                reclaim_pages(engine_->device(), *manifest_, ReclaimFrom::kUrgent, &report));
     if (moved.has_value()) {
       FOEDUS_SYNC_POINT("recovery:moved");
-      engine_->gleaning()->take_recovered(*moved);
+      engine_->gleaning()->retention().take_uninstalled(*moved);
       manifest_ = std::move(*moved);
     }
   }
   FOEDUS_SYNC_POINT("recovery:before_removal");
-  FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
+  FOEDUS_CHECK(engine_->gleaning()->retention().remove_superseded());
   // The log begins a segment, for which there may be no space without this (E16).
   return engine_->log()->remove_found_segments_up_to(manifest_->covered);
 }
@@ -222,7 +222,7 @@ Status Recovery::recover() {
   FOEDUS_CHECK(engine_->catalog().recover(found, manifest_.has_value() ? &*manifest_ : nullptr));
   if (unapplied_ != nullptr) {
     unapplied_->attach();
-    engine_->gleaning()->take_unapplied(std::move(unapplied_));
+    engine_->gleaning()->tail().take(std::move(unapplied_));
   }
   FOEDUS_CHECK(engine_->log()->start(&engine_->clock()));
   FOEDUS_SYNC_POINT("recovery:log_started");

@@ -160,7 +160,7 @@ TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes
     }
   };
   each([&](Txn* txn, std::uint64_t i) { return txn->write_at(array, i, 0, "row"); });
-  must(engine->gleaning()->glean({}).status());
+  must(engine->gleaning()->scheduler().glean({}).status());
   runtime.run_for(100'000);
   char row[3];
   each([&](Txn* txn, std::uint64_t i) {

@@ -129,7 +129,7 @@ class ColdPrefetchTest : public ::testing::Test {
       ticket = must(txn.commit());
     }
     must(ticket.wait_durable());
-    must(life.engine->gleaning()->glean({}));
+    must(life.engine->gleaning()->scheduler().glean({}));
     device_.crash_power(FailingDevice::kDropAll);
   }
 

@@ -96,7 +96,7 @@ TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_fai
   Small db(&device);
   must(db.put("before", "kept", Durability::kSync));
   device.fail(Call::kRename, 0, EIO);
-  EXPECT_EQ(db.engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  EXPECT_EQ(db.engine->gleaning()->scheduler().glean({}).code(), ErrorCode::kIoError);
   must(db.put("after", "works again", Durability::kSync));
   Txn txn = must(engine::begin_txn(db.session, {.isolation = Isolation::kSnapshot,
                                                 .at_least = db.engine->durability().durable()}));
@@ -148,7 +148,7 @@ class LateGlean final : public base::Task {
     while (db_->engine->stats().gleans == 0) db_->runtime.pause(100);
     must(db_->put("more", "x", Durability::kSync));
     device_->fail(Call::kRename, 0, EIO);
-    code_ = db_->engine->gleaning()->glean({}).code();
+    code_ = db_->engine->gleaning()->scheduler().glean({}).code();
     return kUntilNotified;
   }
   ErrorCode code() const { return code_; }
@@ -168,7 +168,7 @@ TEST(DeviceFailureTest, a_glean_that_fails_is_not_told_to_whom_the_one_before_wa
   must(db.put("before", "kept", Durability::kSync));
   LateGlean late(&db, &device);
   db.runtime.start(&late);
-  const Result<GleanReport> report = db.engine->gleaning()->glean({});
+  const Result<GleanReport> report = db.engine->gleaning()->scheduler().glean({});
   EXPECT_TRUE(report.is_ok()) << report.status().message();
   EXPECT_EQ(late.code(), ErrorCode::kIoError);
   db.runtime.stop(&late);
@@ -300,7 +300,7 @@ TEST(DeviceFailureTest, a_drop_that_is_repeated_takes_effect_no_later) {
     device.clear_faults();
     db.runtime.run_for(1'000'000);
     must(db.put("first", "1", Durability::kSync));
-    must(db.engine->gleaning()->glean({}));
+    must(db.engine->gleaning()->scheduler().glean({}));
     must(db.put("then", "2", Durability::kSync));
     static Small* at_work;
     static FailingDevice* under;
@@ -315,7 +315,7 @@ TEST(DeviceFailureTest, a_drop_that_is_repeated_takes_effect_no_later) {
       under->clear_faults();
       at_work->runtime.starve("foedus-log-0");
     });
-    must(db.engine->gleaning()->glean({}));
+    must(db.engine->gleaning()->scheduler().glean({}));
     base::set_sync_point_hook(nullptr);
     EXPECT_EQ(again, ErrorCode::kOk);  // by the record of the first call
     left = device.synced_copy();

@@ -84,7 +84,7 @@ class GleanRoundsTest : public ::testing::Test {
 TEST_F(GleanRoundsTest, an_install_does_not_wait_for_a_transaction_that_stays_open) {
   load();
   Txn reader = begin(1);
-  const GleanReport report = must(engine_->gleaning()->glean({}));
+  const GleanReport report = must(engine_->gleaning()->scheduler().glean({}));
   EXPECT_GT(report.pages_dropped, kPages);
   EXPECT_EQ(report.pages_kept, 0u);
   EXPECT_GE(report.install_us, 20'000u);
@@ -92,7 +92,7 @@ TEST_F(GleanRoundsTest, an_install_does_not_wait_for_a_transaction_that_stays_op
   EXPECT_GT(engine_->pool().pages_in_use(), 4096u / 8 * 7);
   must(reader.commit().status());
   check();
-  must(engine_->gleaning()->glean({}));
+  must(engine_->gleaning()->scheduler().glean({}));
   runtime_.run_for(100'000);
   EXPECT_LT(engine_->pool().pages_in_use(), 4096u / 8);
 }
@@ -103,7 +103,7 @@ TEST_F(GleanRoundsTest, an_install_ends_though_others_make_pages_as_fast_as_it_d
   load();
   Txn reader = begin(1);
   std::uint64_t rounds = 0;
-  must(engine_->gleaning()->glean([&](const GleanProgress& progress) {
+  must(engine_->gleaning()->scheduler().glean([&](const GleanProgress& progress) {
     if (progress.stage != GleanStage::kInstall || progress.done != 0) return;
     ++rounds;
     Txn txn = begin(0);
@@ -112,7 +112,7 @@ TEST_F(GleanRoundsTest, an_install_ends_though_others_make_pages_as_fast_as_it_d
   EXPECT_EQ(rounds, kInstallRounds);
   must(reader.commit().status());
   check();
-  must(engine_->gleaning()->glean({}));
+  must(engine_->gleaning()->scheduler().glean({}));
   EXPECT_EQ(volatile_pages(), 0u);
   check();
 }

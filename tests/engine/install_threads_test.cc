@@ -193,7 +193,7 @@ void install_alone(NoInstallThreads* runtime) {
     must(txn.put(table, key_of(row), payload_of(row, 'a')));
     must(txn.commit().status());
   }
-  EXPECT_GT(must(engine->gleaning()->glean({})).pages_dropped, 1'000u);
+  EXPECT_GT(must(engine->gleaning()->scheduler().glean({})).pages_dropped, 1'000u);
   EXPECT_GE(runtime->started.load(), 1u);
   engine->give_session(session);
   must(engine->close());

@@ -60,7 +60,7 @@ TEST_F(LostManifest, before_a_glean_removes_leftovers_costs_that_glean_alone) {
   {
     const AtSyncPoint at("gleaning:covered",
                          [&] { prepared_.drop_file(newest_name(life.get())); });
-    EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kCorruption);
+    EXPECT_EQ(life->engine->gleaning()->scheduler().glean({}).code(), ErrorCode::kCorruption);
     ASSERT_EQ(at.runs(), 1u);
   }
   expect_all_in_two_lives(std::move(life));
@@ -72,7 +72,7 @@ TEST_F(LostManifest, during_a_glean_that_fails_leaves_its_files) {
   life->write(30, 'd', &rows_);
   lose_when_files_are_made(life.get());
   prepared_.fail(Call::kRename, 0, EIO);
-  EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  EXPECT_EQ(life->engine->gleaning()->scheduler().glean({}).code(), ErrorCode::kIoError);
   ASSERT_EQ(calls_seen_, 1u);
   expect_all_in_two_lives(std::move(life));
 }
@@ -115,11 +115,11 @@ TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
             return call.kind == Call::kSyncDirectory && prepared_.exists(next);
           },
           [this] { prepared_.fail(Call::kSyncDirectory, 0, EIO); });
-  EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  EXPECT_EQ(life->engine->gleaning()->scheduler().glean({}).code(), ErrorCode::kIoError);
   ASSERT_EQ(calls_seen_, 1u);
   ASSERT_TRUE(prepared_.exists(next));
   prepared_.set_size(next, 40);
-  must(life->engine->gleaning()->glean({}));
+  must(life->engine->gleaning()->scheduler().glean({}));
   EXPECT_GT(life->newest(), page::SnapshotNumber{before + 2});
   expect_all_in_two_lives(std::move(life));
 }
@@ -133,7 +133,7 @@ TEST_F(LostManifest, before_files_go_costs_no_glean) {
   Txn reader = must(engine::begin_txn(must(life->engine->take_session()), {}));
   must(reader.get(life->tree, key(0)));
   life->write(100, 'd', &rows_);
-  must(life->engine->gleaning()->glean({}));
+  must(life->engine->gleaning()->scheduler().glean({}));
   const auto newest = static_cast<std::uint32_t>(life->newest());
   const std::string next = snapshot::manifest_name(page::SnapshotNumber{newest + 1});
   prepared_.drop_file(newest_name(life.get()));
@@ -146,7 +146,7 @@ TEST_F(LostManifest, before_files_go_costs_no_glean) {
   ASSERT_EQ(calls_seen_, 1u);
   EXPECT_EQ(life->newest(), page::SnapshotNumber{newest});
   life->write(20, 'e', &rows_);
-  must(life->engine->gleaning()->glean({}));
+  must(life->engine->gleaning()->scheduler().glean({}));
   expect_all_in_two_lives(std::move(life));
 }
 

@@ -117,7 +117,7 @@ TEST_F(ReclaimAfterOpenTest, pages_are_written_when_removed_files_have_given_the
   AtSyncPoint at("gleaning:moved", [] {}, true);
   for (std::uint64_t round = 0; round < 60; ++round) {
     life.write(100 - round * 7 % 40, static_cast<char>('d' + round % 20), &rows_);
-    must(life.engine->gleaning()->glean({}));
+    must(life.engine->gleaning()->scheduler().glean({}));
   }
   EXPECT_GT(files, 60u);
   EXPECT_GT(at.runs(), 5u);
@@ -133,7 +133,7 @@ TEST_F(ReclaimAfterOpenTest, files_go_when_the_last_transaction_that_may_read_th
   Txn reader = must(engine::begin_txn(other, {}));
   must(reader.get(life.tree, key(0)));
   life.write(100, 'd', &rows_);
-  const GleanReport report = must(life.engine->gleaning()->glean({}));
+  const GleanReport report = must(life.engine->gleaning()->scheduler().glean({}));
   const std::uint64_t bytes = snapshot_bytes(prepared_);
   const std::uint64_t bytes_needed = report.pages_total * page::kPageBytes;
   EXPECT_GT(bytes, bytes_needed / 2 * 3) << "what the reader may see is there";

@@ -142,7 +142,7 @@ TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
   newer_of_snapshot.reset();
   life.expect_in(of_snapshot, rows, 0, kTreeRows);
   must(of_snapshot.commit());
-  must(life.engine->gleaning()->glean({}));
+  must(life.engine->gleaning()->scheduler().glean({}));
   life.runtime.run_for(kLongUs);
   const std::set<std::string> left = files_of(prepared_);
   EXPECT_FALSE(std::includes(left.begin(), left.end(), files.begin(), files.end()))

@@ -91,7 +91,7 @@ class SupersededTest : public ::testing::Test {
   // Checks that all rows are there, before and after a glean.
   void expect_all(TreeLife* life) {
     life->expect(rows_);
-    const auto gleaned = life->engine->gleaning()->glean({});
+    const auto gleaned = life->engine->gleaning()->scheduler().glean({});
     ASSERT_TRUE(gleaned.is_ok()) << gleaned.status().message();
     life->expect(rows_);
   }

@@ -64,7 +64,7 @@ class SmallDatabase {
     FOEDUS_TRY(session_, engine_->take_session());
     return {};
   }
-  Status glean() { return engine_->gleaning()->glean({}).status(); }
+  Status glean() { return engine_->gleaning()->scheduler().glean({}).status(); }
   Status close() { return engine_->close(); }
   engine::Engine& engine() { return *engine_; }
 

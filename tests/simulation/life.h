@@ -45,7 +45,7 @@ class Life {
   testing::ManualRuntime& runtime() { return runtime_; }
   Epoch durable() { return engine_->durability().durable(); }
   Epoch current() { return engine_->clock().current(); }
-  Status glean() { return engine_->gleaning()->glean({}).status(); }
+  Status glean() { return engine_->gleaning()->scheduler().glean({}).status(); }
 
   // Returns the handle of a storage by its id, or null if it was dropped.
   occ::StorageControl* find(std::uint32_t id);
