@@ -6,7 +6,6 @@
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
 #include "foedus-core/storage/dispatch.h"
 
 namespace foedus::engine {
@@ -54,10 +53,10 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
                          "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
                              " bytes, not " + std::to_string(wanted.name.size()));
   }
-  if (!engine_->state().is_recovered()) [[unlikely]] {
+  if (!parts_.state->is_recovered()) [[unlikely]] {
     occ::StorageControl* const early = find_early(wanted);
     if (early != nullptr) return early;
-    FOEDUS_CHECK(engine_->check_recovered());  // E24
+    FOEDUS_CHECK(parts_.state->check_recovered());  // E24
   }
   const std::lock_guard lock(mutex_);
   free_dropped();
@@ -91,28 +90,28 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
     const std::lock_guard lock(ids_mutex_);
     meta.id = page::StorageId{next_id_++};
   }
-  auto control = std::make_unique<occ::StorageControl>(meta, engine_->number());
+  auto control = std::make_unique<occ::StorageControl>(meta, parts_.database);
   occ::StorageControl* const made = control.get();
   // Allocates all memory first: once its record is published, the storage must be known.
   std::map<std::string, Unannounced> unannounced;
   unannounced.emplace(meta.name, Unannounced{std::move(control), Epoch()});
   std::map<std::uint32_t, Life> life;
   life.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, Epoch(), Epoch()});
-  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), made));
+  FOEDUS_CHECK(storage::create(parts_.pool, parts_.ddl->pages(), made));
   const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
   const Result<Epoch> epoch = base::catching([&]() -> Result<Epoch> {
-    FOEDUS_TRY(log::LogRecord* const record,
-               engine_->prepare_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
-                                    {reinterpret_cast<const char*>(&parameters),
-                                     sizeof(parameters)}));
+    FOEDUS_TRY(
+        log::LogRecord* const record,
+        parts_.ddl->prepare(log::LogRecordType::kCreateStorage, meta.id, meta.name,
+                            {reinterpret_cast<const char*>(&parameters), sizeof(parameters)}));
     const std::lock_guard lock(ids_mutex_);  // E19
-    const Epoch created = engine_->publish_ddl(record);
+    const Epoch created = parts_.ddl->publish(record);
     life.begin()->second.created = created;
     lives_.merge(life);
     return created;
   });
   if (!epoch.is_ok()) {
-    storage::drop(&engine_->pool(), &engine_->own_session().pages(), made);
+    storage::drop(parts_.pool, parts_.ddl->pages(), made);
     return std::move(Status(epoch.status()).at_storage(meta.name));
   }
   unannounced.begin()->second.epoch = *epoch;
@@ -122,7 +121,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
 
 Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
   const auto found = unannounced_.find(name);
-  Status durable = engine_->durability().wait(found->second.epoch, Ticket::kForever);
+  Status durable = parts_.durability->wait(found->second.epoch, Ticket::kForever);
   if (!durable.is_ok()) return std::move(durable.at_storage(name));
   occ::StorageControl* const created = found->second.control.get();
   StorageMap named;
@@ -137,7 +136,7 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
 }
 
 Status Catalog::drop(std::string_view name) {
-  FOEDUS_CHECK(engine_->check_recovered());  // E24
+  FOEDUS_CHECK(parts_.state->check_recovered());  // E24
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
@@ -151,22 +150,22 @@ Status Catalog::drop_found(StorageMap::iterator found) {
   base::reserve_more(&dropped_, 1);
   log::LogRecord* record = nullptr;
   if (!is_drop_logged(*control)) {  // E5
-    FOEDUS_TRY(record, engine_->prepare_ddl(log::LogRecordType::kDropStorage, control->id(),
-                                            control->meta.name, {}));
+    FOEDUS_TRY(record, parts_.ddl->prepare(log::LogRecordType::kDropStorage, control->id(),
+                                           control->meta.name, {}));
   }
   // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
   control->set_dropped();
   base::fence_seq_cst();
   FOEDUS_SYNC_POINT("catalog:drop_marked");
-  const Epoch epoch = engine_->clock().current();
-  engine_->wait_published(epoch);
-  FOEDUS_CHECK(engine_->durability().wait(publish_drop(*control, record), Ticket::kForever));
+  const Epoch epoch = parts_.clock->current();
+  parts_.ddl->wait_published(epoch);
+  FOEDUS_CHECK(parts_.durability->wait(publish_drop(*control, record), Ticket::kForever));
   by_name_.erase(found);
   dropped_.push_back({control, epoch});
   for (std::uint64_t waited_us = 0; waited_us < kFreeWaitUs; waited_us += kFreeLookUs) {
     free_dropped();
     if (dropped_.empty()) break;
-    engine_->runtime().pause(kFreeLookUs);
+    parts_.runtime->pause(kFreeLookUs);
   }
   return {};
 }
@@ -182,7 +181,7 @@ Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* 
   const auto id = static_cast<std::uint32_t>(control.id());
   Life& life = lives_.at(id);
   if (record != nullptr) {
-    life.dropped = engine_->publish_ddl(record);
+    life.dropped = parts_.ddl->publish(record);
     by_id_.erase(id);
   }
   return life.dropped;
@@ -190,14 +189,12 @@ Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* 
 
 void Catalog::free_dropped() {
   std::erase_if(dropped_, [this](const Dropped& dropped) {
-    if (engine_->clock().reclaimable() < dropped.epoch) return false;
+    if (parts_.clock->reclaimable() < dropped.epoch) return false;
     // If memory runs out while they are collected, its pages are lost until the database is closed.
-    base::trying([&] {
-      storage::drop(&engine_->pool(), &engine_->own_session().pages(), dropped.control);
-    });
+    base::trying([&] { storage::drop(parts_.pool, parts_.ddl->pages(), dropped.control); });
     return true;
   });
-  engine_->own_session().pages().reclaim();
+  parts_.ddl->pages()->reclaim();
 }
 
 std::vector<StorageInfo> Catalog::list() const {
@@ -232,7 +229,7 @@ void Catalog::add_stats(Stats* stats) const {
 
 void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   const std::lock_guard lock(mutex_);
-  controls_.push_back(std::make_unique<occ::StorageControl>(meta, engine_->number()));
+  controls_.push_back(std::make_unique<occ::StorageControl>(meta, parts_.database));
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
@@ -246,7 +243,7 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
   for (const storage_meta::StorageMeta& meta : found.storages) {
     occ::StorageControl*& control = known[meta.id];
     if (control == nullptr) {
-      controls_.push_back(std::make_unique<occ::StorageControl>(meta, engine_->number()));
+      controls_.push_back(std::make_unique<occ::StorageControl>(meta, parts_.database));
       control = controls_.back().get();
     }
     FOEDUS_INVARIANT(control->meta.name == meta.name, static_cast<std::uint32_t>(meta.id));
@@ -270,7 +267,7 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
 
 Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root) {
   if (root.is_null()) {
-    return storage::create(&engine_->pool(), &engine_->own_session().pages(), control);
+    return storage::create(parts_.pool, parts_.ddl->pages(), control);
   }
   const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
   FOEDUS_INVARIANT(is_first, root.word());

@@ -25,8 +25,14 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/engine/found_catalog.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/ddl_log.h"
+#include "foedus-core/engine/open_state.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -35,12 +41,20 @@
 
 namespace foedus::engine {
 
-class Engine;
-class EngineSession;
-
 class Catalog {
  public:
-  explicit Catalog(Engine* engine) : engine_(engine) {}
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    const OpenState* state = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    internal::DurabilityWaits* durability = nullptr;
+    page::PagePool* pool = nullptr;
+    DdlLog* ddl = nullptr;  // used under mutex_
+    std::uint64_t database = 0;
+  };
+  explicit Catalog(const Parts& parts) : parts_(parts) {}
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
 
   // Returns the storage that `wanted` describes; creates it if there is none of its name.
   // `wanted.id` is ignored. A storage of the newest snapshot that was found is returned at once.
@@ -105,7 +119,7 @@ class Catalog {
   Epoch publish_drop(const occ::StorageControl& control, log::LogRecord* record);
   void free_dropped();
 
-  Engine* const engine_;
+  const Parts parts_;
   mutable std::mutex mutex_;
 
   // Guarded by mutex_.

@@ -20,7 +20,6 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kPublishLookUs = 50;
 // Age from which a transaction is named as a holder of memory, in messages about a lack of it.
 constexpr std::uint64_t kOldTxnUs = 1'000'000;
 // Lies above kCommitEpochMax: a database that can only be read uses up epochs, too.
@@ -47,7 +46,6 @@ Engine::Engine(Options options, const Environment& environment)
       own_runtime_(environment.runtime == nullptr ? base::make_thread_runtime() : nullptr),
       runtime_(environment.runtime == nullptr ? own_runtime_.get() : environment.runtime),
       state_(runtime_),
-      catalog_(this),
       recovery_(this) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
@@ -71,7 +69,7 @@ Status Engine::start(const Environment& environment) {
   if (gleaning_ == nullptr) {
     state_.end_recovery({});
   } else {
-    runtime_->start(throttle_);
+    runtime_->start(&gleaning_->throttle());
     runtime_->start(&gleaning_->scheduler());  // with recovery
     snapshots_->set_gleaner(&gleaning_->scheduler());
   }
@@ -154,8 +152,9 @@ Status Engine::open_log() {
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
   clock_->set_sink(options_.log_sink);
   snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
-  if (log_ != nullptr) FOEDUS_CHECK(make_gleaning(install_sessions));
-  FOEDUS_CHECK(make_sessions());
+  FOEDUS_CHECK(make_catalog());
+  if (log_ != nullptr) make_gleaning(install_sessions);
+  make_sessions();
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
     return {};
@@ -164,17 +163,51 @@ Status Engine::open_log() {
   return recovery_.begin(std::move(manifest));
 }
 
-// Makes the caches of snapshots, and what makes snapshots. `install_sessions`: the first slot of
-// the clock for installers.
-Status Engine::make_gleaning(std::uint32_t install_sessions) {
-  FOEDUS_TRY(caches_, SnapshotCaches::make({.options = &options_,
-                                            .runtime = runtime_,
-                                            .device = device_,
-                                            .topology = topology_.get(),
-                                            .budget = budget_.get(),
-                                            .clock = clock_.get(),
-                                            .lender = cache_borrows_ ? pool_.get() : nullptr,
-                                            .operator_log = &operator_log_}));
+// Makes the catalog, and the session that logs its changes.
+Status Engine::make_catalog() {
+  if (log_ != nullptr) {
+    FOEDUS_TRY(caches_, SnapshotCaches::make({.options = &options_,
+                                              .runtime = runtime_,
+                                              .device = device_,
+                                              .topology = topology_.get(),
+                                              .budget = budget_.get(),
+                                              .clock = clock_.get(),
+                                              .lender = cache_borrows_ ? pool_.get() : nullptr,
+                                              .operator_log = &operator_log_}));
+  }
+  session_factory_ = std::make_unique<SessionFactory>(
+      SessionFactory::Parts{.session = {.engine = this,
+                                        .options = &options_,
+                                        .runtime = runtime_,
+                                        .state = &state_,
+                                        .topology = topology_.get(),
+                                        .pool = pool_.get(),
+                                        .clock = clock_.get(),
+                                        .log = log_.get(),
+                                        .durability = durability_,
+                                        .snapshots = snapshots_.get(),
+                                        .database = number_},
+                            .log = log_.get(),
+                            .caches = caches_.get(),
+                            .budget = budget_.get(),
+                            .memory = session_memory_.get()});
+  FOEDUS_TRY(own_session_, session_factory_->make_own());
+  ddl_log_ = std::make_unique<DdlLog>(DdlLog::Parts{.runtime = runtime_,
+                                                    .clock = clock_.get(),
+                                                    .log = log_.get(),
+                                                    .session = own_session_.get()});
+  catalog_ = std::make_unique<Catalog>(Catalog::Parts{.runtime = runtime_,
+                                                      .state = &state_,
+                                                      .clock = clock_.get(),
+                                                      .durability = durability_,
+                                                      .pool = pool_.get(),
+                                                      .ddl = ddl_log_.get(),
+                                                      .database = number_});
+  return {};
+}
+
+// Makes what makes snapshots. `install_sessions`: the first slot of the clock for installers.
+void Engine::make_gleaning(std::uint32_t install_sessions) {
   gleaning_ = std::make_unique<Gleaning>(Gleaning::Parts{.options = &options_,
                                                          .runtime = runtime_,
                                                          .state = &state_,
@@ -186,33 +219,39 @@ Status Engine::make_gleaning(std::uint32_t install_sessions) {
                                                          .durability = durability_,
                                                          .snapshots = snapshots_.get(),
                                                          .caches = caches_.get(),
-                                                         .catalog = &catalog_,
+                                                         .catalog = catalog_.get(),
                                                          .recovery = &recovery_,
                                                          .operator_log = &operator_log_,
                                                          .session = options_.sessions_max + 1,
                                                          .install_sessions = install_sessions});
-  throttle_ = &gleaning_->throttle();
-  return {};
 }
 
-Status Engine::make_sessions() {
+// Makes what users' transactions need.
+void Engine::make_sessions() {
+  session_pool_ =
+      std::make_unique<SessionPool>(SessionPool::Parts{.runtime = runtime_,
+                                                       .topology = topology_.get(),
+                                                       .factory = session_factory_.get(),
+                                                       .sessions_max = options_.sessions_max,
+                                                       .on_demand = shares_.sessions_on_demand,
+                                                       .database = number_});
   if (options_.transaction_timeout_us != 0) {
-    watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
+    watch_ = std::make_unique<TxnWatch>(TxnWatch::Parts{.options = &options_,
+                                                        .runtime = runtime_,
+                                                        .sessions = session_pool_.get(),
+                                                        .operator_log = &operator_log_});
   }
-  session_pool_ = std::make_unique<SessionPool>(
-      this, [](Engine* self, auto number, auto soc, auto turn) {
-        return self->make_session(number, soc, turn);
-      },
-      options_.sessions_max, shares_.sessions_on_demand, number_);
+  SessionFactory::UserParts users{.watch = watch_.get()};
   if (gleaning_ != nullptr) {
+    users.throttle = &gleaning_->throttle();
+    users.tail = &gleaning_->tail();
     page_room_ = std::make_unique<PageRoom>(PageRoom::Parts{.runtime = runtime_,
                                                             .clock = clock_.get(),
                                                             .pool = pool_.get(),
                                                             .scheduler = &gleaning_->scheduler(),
                                                             .sessions = session_pool_.get()});
   }
-  FOEDUS_TRY(own_session_, make_own_session());
-  return {};
+  session_factory_->set_user_parts(users);
 }
 
 Engine::~Engine() {
@@ -229,8 +268,9 @@ Engine::~Engine() {
 
 void Engine::stop_tasks() {
   GleanScheduler* const scheduler = gleaning_ == nullptr ? nullptr : &gleaning_->scheduler();
+  WriteThrottle* const throttle = gleaning_ == nullptr ? nullptr : &gleaning_->throttle();
   for (base::Task* const task : std::initializer_list<base::Task*>{
-           watch_.get(), throttle_, scheduler, clock_.get(), warmer_.get()}) {
+           watch_.get(), throttle, scheduler, clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
 }
@@ -257,7 +297,7 @@ Status Engine::close() {
     if (state_.is_recovered()) gleaning_->scheduler().make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
     state_.give_up_recovery();
-    runtime_->stop(throttle_);
+    runtime_->stop(&gleaning_->throttle());
     runtime_->stop(&gleaning_->scheduler());
     gleaning_->requests().end();
   }
@@ -308,83 +348,6 @@ Status Engine::why_no_memory(Status status, std::uint32_t session) const {
   return status;
 }
 
-Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number,
-                                                            std::uint32_t soc,
-                                                            std::uint32_t turn) {
-  const std::uint64_t ring_bytes =
-      std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
-  if (!session_memory_->try_take(ring_bytes)) {
-    return Status::error(
-        ErrorCode::kOutOfMemory,
-        "no memory for the log buffer of another session: " + std::to_string(number) +
-            " sessions have " + std::to_string(session_memory_->taken()) +
-            " bytes, and volatile pages what is left of memory_bytes (" +
-            std::to_string(options_.memory_bytes) + ")");
-  }
-  auto session = base::catching([&] {
-    return make_session_with({.number = number,
-                              .soc = soc,
-                              // Logger l is of SOC l % socs.
-                              .logger = soc + turn % options_.loggers_per_soc * options_.socs,
-                              .log_buffer_bytes = ring_bytes,
-                              .log_buffer_bytes_max = options_.log_buffer_bytes,
-                              .memory = session_memory_.get()});
-  });
-  if (!session.is_ok()) session_memory_->give_back(ring_bytes);
-  return session;
-}
-
-// Makes the session that logs DDL, for any thread, and reads nothing.
-Result<std::unique_ptr<EngineSession>> Engine::make_own_session() {
-  const bool is_room = budget_->try_take(kOwnRingBytes);
-  FOEDUS_INVARIANT(is_room, budget_->remaining());  // E29
-  const std::uint32_t number = options_.sessions_max;
-  return make_session_with({.number = number,
-                            .soc = 0,
-                            .log_buffer_bytes = kOwnRingBytes,
-                            .log_buffer_bytes_max = kOwnRingBytes,
-                            .memory = nullptr});
-}
-
-Result<std::unique_ptr<EngineSession>> Engine::make_applier(std::uint32_t index) {
-  FOEDUS_INVARIANT(index <= Unapplied::kSessions, index);
-  const std::uint64_t ring_bytes = SessionMemory::kFirstRingBytes;
-  if (!session_memory_->try_take(ring_bytes)) {
-    return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
-  }
-  // Rows of the tail may be larger than those that this run's options let users write.
-  const std::uint64_t bytes_max =
-      std::max<std::uint64_t>(options_.log_buffer_bytes, 4 * kMaxPayloadBytes);
-  const std::uint32_t number = options_.sessions_max + 2 + index;
-  auto session = base::catching([&] {
-    return make_session_with({.is_logged = false,
-                              .number = number,
-                              // Any thread uses any of them: they are spread over the SOCs in turn.
-                              .soc = index % topology_->socs(),
-                              .log_buffer_bytes = ring_bytes,
-                              .log_buffer_bytes_max = bytes_max,
-                              .memory = session_memory_.get()});
-  });
-  if (!session.is_ok()) session_memory_->give_back(ring_bytes);
-  return session;
-}
-
-Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::Parts parts) {
-  FOEDUS_TRY(numa::SocMemory ring,
-             numa::SocMemory::allocate_ring(*topology_, parts.soc, parts.log_buffer_bytes,
-                                            options_.numa_binding));
-  parts.engine = this;
-  parts.pool = pool_.get();
-  parts.clock = clock_.get();
-  const bool is_logged = parts.is_logged && log_ != nullptr;
-  parts.room = is_logged ? log_->room(parts.logger) : nullptr;
-  if (caches_ != nullptr) parts.reads = caches_->reads_of(parts.soc);
-  parts.database = number_;
-  auto session = std::make_unique<EngineSession>(parts, std::move(ring));
-  if (is_logged) log_->attach(parts.logger, &session->log());
-  return session;
-}
-
 // ---- transactions
 
 Result<Epoch> Engine::wait_to_begin(const TxnOptions& options) {
@@ -433,37 +396,6 @@ Epoch Engine::newest_commit() const {
   return newest;
 }
 
-Result<log::LogRecord*> Engine::prepare_ddl(log::LogRecordType type, page::StorageId id,
-                                            std::string_view name, std::string_view parameters) {
-  if (log_has_failed()) return log_failure();
-  if (clock_->current() >= epoch::kCommitEpochMax) return epoch::epochs_used_up();
-  Status status;
-  log::LogRecord* const record =
-      own_session().log().reserve(log::LogRecord::size_of(name.size(), parameters.size()), &status);
-  if (record == nullptr) return status;
-  record->prepare(type, id, name.size(), parameters.size(), 0);
-  std::memcpy(record->key_data(), name.data(), name.size());
-  if (!parameters.empty()) {
-    std::memcpy(record->payload_data(), parameters.data(), parameters.size());
-  }
-  return record;
-}
-
-Epoch Engine::publish_ddl(log::LogRecord* record) {
-  EngineSession& session = own_session();
-  const std::uint32_t number = session.context().session();
-  const Epoch epoch = clock_->enter_commit(number);
-  FOEDUS_SYNC_POINT("engine:ddl_serialized");
-  const page::Tid last = session.context().last_tid();
-  const std::uint32_t ordinal = last.epoch() == epoch ? last.ordinal() + 1 : 1;
-  const page::Tid tid(epoch, ordinal);
-  record->tid = tid.word();
-  session.log().publish();
-  clock_->leave_commit(number);
-  session.context().set_last_tid(tid);
-  return epoch;
-}
-
 Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
   if (snapshots_->covered() >= epoch) return {};
   if (log_ == nullptr) {
@@ -482,11 +414,6 @@ Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
   FOEDUS_CHECK(wait_recovered(timeout_us));
   FOEDUS_CHECK(durability_->wait(epoch, left_us()));
   return snapshots_->wait_covered(epoch, left_us());
-}
-
-void Engine::wait_published(Epoch epoch) {
-  clock_->hurry(epoch);
-  while (clock_->published() < epoch) runtime_->pause(kPublishLookUs);
 }
 
 }  // namespace foedus::engine

@@ -21,6 +21,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/ddl_log.h"
 #include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/memory_shares.h"
@@ -29,6 +30,7 @@
 #include "foedus-core/engine/page_room.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/session_factory.h"
 #include "foedus-core/engine/session_memory.h"
 #include "foedus-core/engine/session_pool.h"
 #include "foedus-core/engine/snapshots.h"
@@ -101,7 +103,7 @@ class Engine {
   SessionMemory& session_memory() { return *session_memory_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
-  Catalog& catalog() { return catalog_; }
+  Catalog& catalog() { return *catalog_; }
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
@@ -117,16 +119,10 @@ class Engine {
   Unapplied& unapplied() { return *gleaning_->tail().unapplied(); }
   snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
-  WriteThrottle* throttle() { return throttle_; }
-  bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
-  // Makes one of the sessions that apply rows of a log's tail, which log nothing. `index` is below
-  // Unapplied::kSessions + 1.
-  Result<std::unique_ptr<EngineSession>> make_applier(std::uint32_t index);
-  // The session of DDL and recovery; guarded by the catalog's mutex.
-  EngineSession& own_session() { return *own_session_; }
+  WriteThrottle* throttle() { return gleaning_ == nullptr ? nullptr : &gleaning_->throttle(); }
+  SessionFactory& session_factory() { return *session_factory_; }
+  DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
-  // Null: transactions are not revoked.
-  TxnWatch* watch() { return watch_.get(); }
   Stats stats() const;
   // Adds to a kOutOfMemory of that session what else holds memory: a glean that failed, or an old
   // transaction of another session.
@@ -134,13 +130,6 @@ class Engine {
 
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
-  Status log_failure() const { return log_->failure(); }
-  // Prepares a DDL record in the own session's log; it has no effect until it is published. Waits
-  // for space there; publish_ddl() cannot fail.
-  Result<log::LogRecord*> prepare_ddl(log::LogRecordType type, page::StorageId id,
-                                      std::string_view name, std::string_view parameters);
-  // Commits the record. Returns its epoch, with which it will be durable.
-  Epoch publish_ddl(log::LogRecord* record);
   // Returns once a snapshot covers `epoch`. kInvalidArgument: the epoch has not begun.
   // kNotSupported: nothing is logged. kTimeout. Other errors: those of durability() and of the
   // gleaner.
@@ -149,8 +138,6 @@ class Engine {
   // records the calling thread has seen (C7). Commits that recovery found count. None: there was
   // none.
   Epoch newest_commit() const;
-  // Returns when every commit of `epoch` and before is published.
-  void wait_published(Epoch epoch);
 
  private:
   Engine(Options options, const Environment& environment);
@@ -158,15 +145,12 @@ class Engine {
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
-  Status make_gleaning(std::uint32_t install_sessions);
-  Status make_sessions();
+  Status make_catalog();
+  void make_gleaning(std::uint32_t install_sessions);
+  void make_sessions();
   void stop_tasks();
   Status close_sessions();
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
-  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number, std::uint32_t soc,
-                                                      std::uint32_t turn);
-  Result<std::unique_ptr<EngineSession>> make_own_session();
-  Result<std::unique_ptr<EngineSession>> make_session_with(EngineSession::Parts parts);
 
   // Constant after open(). Later members use earlier ones.
   Options options_;
@@ -190,11 +174,12 @@ class Engine {
   internal::DurabilityWaits* durability_ = nullptr;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<SnapshotCaches> caches_;  // null: Logging::kNone
-  std::unique_ptr<Gleaning> gleaning_;
-  WriteThrottle* throttle_ = nullptr;  // null: Logging::kNone
+  std::unique_ptr<SessionFactory> session_factory_;
   std::unique_ptr<EngineSession> own_session_;
-  Catalog catalog_;
+  std::unique_ptr<DdlLog> ddl_log_;
+  std::unique_ptr<Catalog> catalog_;
   Recovery recovery_;
+  std::unique_ptr<Gleaning> gleaning_;  // null: Logging::kNone
   std::unique_ptr<SessionPool> session_pool_;
   std::unique_ptr<PageRoom> page_room_;  // null: Logging::kNone
   std::unique_ptr<TxnWatch> watch_;

@@ -28,7 +28,7 @@ Stats Engine::stats() const {
     caches_->add_stats(&stats);
     gleaning_->add_stats(&stats);
   }
-  catalog_.add_stats(&stats);
+  catalog_->add_stats(&stats);
   const std::uint64_t taken = pool_->bytes_taken();
   const std::uint64_t used = stats.volatile_page_bytes + pool_->pages_lent() * page::kPageBytes;
   stats.free_page_bytes = taken - std::min(taken, used);

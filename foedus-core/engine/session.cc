@@ -6,9 +6,12 @@
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/process.h"
-#include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/operation_mark.h"
+#include "foedus-core/engine/session_memory.h"
+#include "foedus-core/engine/snapshots.h"
+#include "foedus-core/engine/tail_glean.h"
+#include "foedus-core/engine/txn_watch.h"
 #include "foedus-core/txn/commit.h"
 
 namespace foedus::engine {
@@ -31,35 +34,35 @@ EngineSession::SlotLease::SlotLease(std::uint64_t database, EngineSession* sessi
 EngineSession::SlotLease::~SlotLease() { return_slot(slot); }
 
 EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
-    : engine_(parts.engine),
+    : parts_(parts),
       slot_lease_(parts.database, this),
       slot_(slot_lease_.slot),
-      memory_(parts.memory),
+      memory_(parts.shape.memory),
       ring_(std::move(ring)),
-      ring_bytes_(parts.log_buffer_bytes),
-      pages_(parts.pool, parts.clock, parts.soc),
-      log_(ring_.begin(), parts.log_buffer_bytes, parts.number, parts.room,
-           parts.memory == nullptr ? nullptr : this, parts.log_buffer_bytes_max),
+      ring_bytes_(parts.shape.log_buffer_bytes),
+      pages_(parts.pool, parts.clock, parts.shape.soc),
+      log_(ring_.begin(), parts.shape.log_buffer_bytes, parts.shape.number, parts.room,
+           parts.shape.memory == nullptr ? nullptr : this, parts.shape.log_buffer_bytes_max),
       context_({.pool = parts.pool,
                 .pages = &pages_,
                 .clock = parts.clock,
                 .log = &log_,
-                .session = parts.number,
-                .soc = parts.soc,
+                .session = parts.shape.number,
+                .soc = parts.shape.soc,
                 .cache = parts.reads.cache,
                 .page_reader = parts.reads.page_reader,
                 .lines = parts.reads.lines,
                 .line_reads = parts.reads.line_reads,
                 .turn = &slot_->turn,
-                .memory = parts.memory}),
-      touches_(parts.engine),
-      random_(parts.number + 1) {
+                .memory = parts.shape.memory}),
+      touches_(parts.runtime, parts.topology),
+      random_(parts.shape.number + 1) {
 #if defined(FOEDUS_CHECKED)
   constexpr bool kIsChecked = true;
 #else
   constexpr bool kIsChecked = false;
 #endif
-  const bool is_tracked = kIsChecked || engine_->watch() != nullptr;
+  const bool is_tracked = kIsChecked || parts_.watch != nullptr;
   slot_->is_tracked.store_relaxed(is_tracked ? 1 : 0);  // order: relaxed: no user has it yet
 }
 
@@ -78,8 +81,8 @@ Result<char*> EngineSession::grow_ring(std::uint64_t bytes, bool is_needed) {
   }
   Result<numa::SocMemory> ring = base::catching([&] {
     base::reserve_more(&old_rings_, 1);
-    return numa::SocMemory::allocate_ring(engine_->topology(), soc(), bytes,
-                                          engine_->options().numa_binding);
+    return numa::SocMemory::allocate_ring(*parts_.topology, soc(), bytes,
+                                          parts_.options->numa_binding);
   });
   if (!ring.is_ok()) {
     memory_->give_back(more);
@@ -100,7 +103,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   if (options.isolation == Isolation::kSnapshot) [[unlikely]] {
     FOEDUS_CHECK(enter_snapshot(options, covered));
   }
-  durability_ = options.durability.value_or(engine_->options().durability);
+  durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
   // order: relaxed twice, for people.
@@ -124,7 +127,7 @@ Status EngineSession::begin_with_touch(const TxnOptions& options) {
   // If it cannot be applied now, the operation that asks for it reports that.
   base::trying([&] {
     if (is_revoked() || !control->has_unapplied()) return;
-    static_cast<void>(engine_->unapplied().touch(control, key_to_touch_).is_ok());
+    static_cast<void>(parts_.tail->unapplied()->touch(control, key_to_touch_).is_ok());
   });
   return is_revoked() ? revoked() : Status();
 }
@@ -137,7 +140,7 @@ Status EngineSession::touch_later(occ::StorageControl* control, std::string_view
 
 Status EngineSession::enter_snapshot(const TxnOptions& options, Epoch covered) {
   context_.forget_retry();
-  Snapshots& snapshots = engine_->snapshots();
+  Snapshots& snapshots = *parts_.snapshots;
   if (options.as_of.is_valid()) {
     FOEDUS_TRY(snapshot_, snapshots.enter_as_of(context_.session(), options.as_of));
     return {};
@@ -153,36 +156,36 @@ Status EngineSession::enter_snapshot(const TxnOptions& options, Epoch covered) {
 void EngineSession::leave_snapshot() {
   if (snapshot_ == nullptr) return;
   snapshot_ = nullptr;
-  engine_->snapshots().leave(context_.session());
+  parts_.snapshots->leave(context_.session());
 }
 
 bool EngineSession::is_revoked() const { return occ::TxnTurn::is_revoked(context_.turn()); }
 
 Result<Ticket> EngineSession::commit() {
   has_committed_ = false;
-  FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
+  FOEDUS_CHECK(parts_.state->check_process());  // E12: begun by the parent
   const OperationMark mark(slot_, context_.turn());
   if (is_revoked()) [[unlikely]] {
-    engine_->watch()->end_revoked(this);
+    parts_.watch->end_revoked(this);
     return revoked();
   }
   Result<Ticket> ticket = commit_open();
   // The watch revoked the transaction too late to stop its commit.
   if (is_revoked()) [[unlikely]]
-    engine_->watch()->end_revoked(this);
+    parts_.watch->end_revoked(this);
   return ticket;
 }
 
 Result<Ticket> EngineSession::commit_open() {
   // Reads go on after the log has failed. A commit that could never become durable is refused.
-  const bool writes = !context_.sets().writes().is_empty();
-  if (writes && engine_->log_has_failed()) [[unlikely]] {
+  const bool writes = !context_.write_set().is_empty();
+  if (writes && parts_.log != nullptr && parts_.log->has_failed()) [[unlikely]] {
     txn::rollback(&context_);
-    return engine_->log_failure();
+    return parts_.log->failure();
   }
   touches_.note_commit(&context_);
-  const std::uint64_t owed_bytes =
-      writes && engine_->is_throttled() ? log_.open_record_bytes() : 0;
+  const bool is_throttled = parts_.throttle != nullptr && parts_.throttle->is_on();
+  const std::uint64_t owed_bytes = writes && is_throttled ? log_.open_record_bytes() : 0;
   Epoch epoch;
   Status status = txn::commit(&context_, &epoch);
   if (snapshot_ != nullptr) [[unlikely]] {
@@ -192,7 +195,7 @@ Result<Ticket> EngineSession::commit_open() {
   FOEDUS_CHECK(std::move(status));
   has_committed_ = true;
   owed_bytes_ += owed_bytes;
-  const Ticket ticket(&engine_->durability(), epoch);
+  const Ticket ticket(parts_.durability, epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
   return ticket;
 }
@@ -206,11 +209,11 @@ void EngineSession::add_stats(SocStats* stats) const {
 }
 
 void EngineSession::rollback() {
-  if (!engine_->check_process().is_ok()) return;  // E12
+  if (!parts_.state->check_process().is_ok()) return;  // E12
   const OperationMark mark(slot_, context_.turn());
   if (context_.is_open() && !is_revoked()) txn::rollback(&context_, context_.is_doomed());
   if (is_revoked()) [[unlikely]]
-    engine_->watch()->end_revoked(this);
+    parts_.watch->end_revoked(this);
   leave_snapshot();
 }
 
@@ -221,11 +224,11 @@ void EngineSession::roll_back_revoked() {
 
 void EngineSession::forget_retry() {
   to_touch_ = nullptr;
-  if (engine_->check_process().is_ok()) context_.forget_retry();
+  if (parts_.state->check_process().is_ok()) context_.forget_retry();
 }
 
 Status EngineSession::verify() {
-  FOEDUS_CHECK(engine_->check_process());
+  FOEDUS_CHECK(parts_.state->check_process());
   const OperationMark mark(slot_, context_.turn());
   if (is_revoked()) [[unlikely]]
     return revoked();
@@ -253,7 +256,7 @@ void EngineSession::back_off(std::uint32_t try_number) {
   }
   const std::uint64_t bound =
       std::min<std::uint64_t>(kBackOffUsMax, std::uint64_t{1} << std::min(try_number, 20u));
-  engine_->runtime().pause(1 + random_.below(bound));
+  parts_.runtime->pause(1 + random_.below(bound));
 }
 
 }  // namespace foedus::engine

@@ -11,13 +11,17 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/engine/open_state.h"
 #include "foedus-core/engine/session_slot.h"
 #include "foedus-core/engine/snapshot_caches.h"
 #include "foedus-core/engine/touch_count.h"
 #include "foedus-core/engine/unapplied.h"
 #include "foedus-core/engine/write_throttle.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/numa/soc_memory.h"
+#include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/masstree/scan/merged_cursor.h"
@@ -31,6 +35,9 @@ class Engine;
 class EngineSession;
 class ReadableSnapshot;
 class SessionMemory;
+class Snapshots;
+class TailGlean;
+class TxnWatch;
 
 // Returns the error of a transaction that was open for too long (E36).
 [[gnu::cold]] Status revoked();
@@ -64,29 +71,46 @@ class alignas(64) ScanCursor {
   storage::sequential::Cursor sequential_;
 };
 
+// Number, place and size of a session.
+struct SessionShape {
+  bool is_logged = true;  // as far as the database is
+  std::uint32_t number = 0;
+  std::uint32_t soc = 0;
+  std::uint32_t logger = 0;            // of that SOC
+  std::uint64_t log_buffer_bytes = 0;  // of the first ring
+  std::uint64_t log_buffer_bytes_max = 0;
+  SessionMemory* memory = nullptr;  // null: the ring does not grow, and sets are not counted
+};
+
 class EngineSession final : private log::RingSource {
  public:
+  // Objects that all sessions of a database share; they outlive it.
   struct Parts {
-    Engine* engine = nullptr;
+    Engine* engine = nullptr;  // for the public interface: the session itself does not look at it
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const OpenState* state = nullptr;
+    const numa::Topology* topology = nullptr;
     page::PagePool* pool = nullptr;
     epoch::EpochClock* clock = nullptr;
-    bool is_logged = true;                 // as far as the database is
-    log::LogRoom* room = nullptr;          // null: nothing is logged
-    PageReads reads = {};
-    std::uint32_t number = 0;
-    std::uint32_t soc = 0;
-    std::uint32_t logger = 0;            // of that SOC
-    std::uint64_t log_buffer_bytes = 0;  // of the first ring
-    std::uint64_t log_buffer_bytes_max = 0;
+    const log::Log* log = nullptr;  // null: Logging::kNone
+    internal::DurabilityWaits* durability = nullptr;
+    Snapshots* snapshots = nullptr;
+    WriteThrottle* throttle = nullptr;  // null: writers are not slowed
+    const TailGlean* tail = nullptr;    // null: no row of a log's tail waits for this session
+    TxnWatch* watch = nullptr;          // null: transactions are not revoked
     std::uint64_t database = 0;
-    SessionMemory* memory = nullptr;  // null: the ring does not grow, and sets are not counted
+    // Of this session alone.
+    log::LogRoom* room = nullptr;  // null: nothing is logged
+    PageReads reads = {};
+    SessionShape shape = {};
   };
   EngineSession(const Parts& parts, numa::SocMemory ring);
   ~EngineSession();
   EngineSession(const EngineSession&) = delete;
   EngineSession& operator=(const EngineSession&) = delete;
 
-  Engine& engine() { return *engine_; }
+  Engine& engine() { return *parts_.engine; }
   SessionSlot& slot() { return *slot_; }
   occ::TxnContext& context() { return context_; }
   log::LogBuffer& log() { return log_; }
@@ -159,7 +183,7 @@ class EngineSession final : private log::RingSource {
     SessionSlot* const slot;
   };
 
-  Engine* const engine_;
+  const Parts parts_;
   const SlotLease slot_lease_;
   SessionSlot* const slot_;
   SessionMemory* const memory_;

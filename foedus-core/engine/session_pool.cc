@@ -5,7 +5,6 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
 
 namespace foedus::engine {
 
@@ -15,15 +14,8 @@ Status closed() { return Status::error(ErrorCode::kClosed, "the database was clo
 
 }  // namespace
 
-SessionPool::SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max,
-                         std::uint32_t on_demand, std::uint64_t database)
-    : engine_(engine),
-      maker_(maker),
-      sessions_max_(sessions_max),
-      on_demand_(on_demand),
-      database_(database),
-      socs_(engine->topology().socs()),
-      sessions_of_soc_(socs_) {}
+SessionPool::SessionPool(const Parts& parts)
+    : parts_(parts), socs_(parts.topology->socs()), sessions_of_soc_(socs_) {}
 
 SessionPool::Hint* SessionPool::hints_of_thread() {
   static thread_local constinit Hint hints[kHints];
@@ -34,7 +26,7 @@ SessionPool::Hint* SessionPool::hints_of_thread() {
 void SessionPool::remember(EngineSession* session, numa::SocRange here) const {
   EngineSession* const last = last_of_thread();
   if (last != nullptr) session->context().follow_session(last->context());  // E48
-  hints_of_thread()[database_ % kHints] = {database_, session, here.begin};
+  hints_of_thread()[parts_.database % kHints] = {parts_.database, session, here.begin};
 }
 
 // ---- claims
@@ -42,7 +34,7 @@ void SessionPool::remember(EngineSession* session, numa::SocRange here) const {
 // Returns the SOCs of the processor that the calling thread runs on.
 numa::SocRange SessionPool::socs_here() const {
   if (socs_ == 1) return all_socs();
-  return engine_->topology().socs_of(engine_->runtime().processor());
+  return parts_.topology->socs_of(parts_.runtime->processor());
 }
 
 // Claims a free session of `socs`; null: none is free. REQUIRES: mutex_ is held.
@@ -57,9 +49,9 @@ EngineSession* SessionPool::claim_free_locked(SessionState to, numa::SocRange so
 
 // Makes a session, kHeld, of the SOC in `here` that has the fewest (E34). REQUIRES: mutex_ is held.
 Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
-  if (sessions_.size() >= sessions_max_) {
+  if (sessions_.size() >= parts_.sessions_max) {
     return Status::error(ErrorCode::kTooLarge,
-                         "all of sessions_max (" + std::to_string(sessions_max_) +
+                         "all of sessions_max (" + std::to_string(parts_.sessions_max) +
                              ") sessions are in use; use fewer sessions, or raise sessions_max");
   }
   std::uint32_t soc = here.begin;
@@ -68,8 +60,9 @@ Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   }
   base::reserve_more(&sessions_, 1);  // attaching to the log is final: all memory first
   base::reserve_more(&sessions_of_soc_[soc], 1);
-  FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size()), soc,
-                                  static_cast<std::uint32_t>(sessions_of_soc_[soc].size())));
+  FOEDUS_TRY(auto session,
+             parts_.factory->make_user(static_cast<std::uint32_t>(sessions_.size()), soc,
+                                       static_cast<std::uint32_t>(sessions_of_soc_[soc].size())));
   sessions_of_soc_[soc].push_back(session.get());
   sessions_.push_back(std::move(session));
   return sessions_.back().get();
@@ -81,10 +74,10 @@ Result<EngineSession*> SessionPool::claim_locked(numa::SocRange here) {
   if (is_closed_) return closed();
   EngineSession* const free = claim_free_locked(SessionState::kBusy, here);
   if (free != nullptr) return free;
-  if (made_on_demand_ >= on_demand_) {
+  if (made_on_demand_ >= parts_.on_demand) {
     return Status::error(ErrorCode::kTooLarge,
                          std::to_string(sessions_.size()) + " sessions are in use, " +
-                             std::to_string(on_demand_) +
+                             std::to_string(parts_.on_demand) +
                              " of them for transact(), as many as memory_bytes allows");
   }
   FOEDUS_TRY(EngineSession* const made, make_locked(here));
@@ -119,7 +112,7 @@ Result<EngineSession*> SessionPool::claim_another(std::uint64_t timeout_us) {
 // Claims the first session of any SOC that is free (E45), now or within `timeout_us`. `why`: what
 // keeps the database from making another one.
 Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const Status& why) {
-  base::Runtime& runtime = engine_->runtime();
+  base::Runtime& runtime = *parts_.runtime;
   const std::uint64_t begin_us = runtime.now_us();
   Waiter self;
   {
@@ -167,7 +160,7 @@ void SessionPool::hand_over(EngineSession* session) {
   waiting_.store_relaxed(static_cast<std::uint32_t>(waiters_.size()));  // order: E33
   // order: release, pairs with wait_for_one(). It leaves its frame only under mutex_.
   first->given.store_release(session);
-  engine_->runtime().wake(&first->point);
+  parts_.runtime->wake(&first->point);
 }
 
 // ---- explicit sessions
@@ -199,7 +192,7 @@ void SessionPool::give(EngineSession* session) {
 
 std::vector<OpenTransaction> SessionPool::open_transactions() const {
   std::vector<OpenTransaction> open;
-  const std::uint64_t now_us = engine_->runtime().now_us();
+  const std::uint64_t now_us = parts_.runtime->now_us();
   const std::lock_guard lock(mutex_);
   for (const auto& session : sessions_) {
     const SessionSlot& slot = session->slot();

@@ -35,8 +35,10 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/session_factory.h"
 #include "foedus-core/engine/session_slot.h"
 #include "foedus-core/numa/processor_map.h"
+#include "foedus-core/numa/topology.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
@@ -50,14 +52,15 @@ struct OpenTransaction {
 
 class SessionPool {
  public:
-  // Makes session `number` of `soc`, where `turn` others were made before. Throws std::bad_alloc.
-  using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number,
-                                                           std::uint32_t soc, std::uint32_t turn);
-
-  // `sessions_max`: bound of all sessions. `on_demand`: bound of those that transact() makes. The
-  // engine has its runtime and its topology by now.
-  SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint32_t on_demand,
-              std::uint64_t database);
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    const numa::Topology* topology = nullptr;
+    SessionFactory* factory = nullptr;
+    std::uint32_t sessions_max = 0;  // bound of all sessions
+    std::uint32_t on_demand = 0;     // bound of those that transact() makes
+    std::uint64_t database = 0;
+  };
+  explicit SessionPool(const Parts& parts);
   SessionPool(const SessionPool&) = delete;
   SessionPool& operator=(const SessionPool&) = delete;
 
@@ -125,15 +128,15 @@ class SessionPool {
 
   static Hint* hints_of_thread();
   EngineSession* last_of_thread() const {
-    const Hint& hint = hints_of_thread()[database_ % kHints];
-    return hint.database == database_ ? hint.session : nullptr;  // E9
+    const Hint& hint = hints_of_thread()[parts_.database % kHints];
+    return hint.database == parts_.database ? hint.session : nullptr;  // E9
   }
   void remember(EngineSession* session, numa::SocRange here) const;
   // Returns whether the calling thread runs on its SOC of last time (E45). REQUIRES:
   // last_of_thread().
   bool has_stayed() const {
     if (socs_ == 1) [[likely]] return true;
-    return hints_of_thread()[database_ % kHints].first_soc == socs_here().begin;
+    return hints_of_thread()[parts_.database % kHints].first_soc == socs_here().begin;
   }
   numa::SocRange socs_here() const;
   numa::SocRange all_socs() const { return {0, socs_}; }
@@ -146,11 +149,7 @@ class SessionPool {
   void hand_over(EngineSession* session);
 
   // Constant after construction.
-  Engine* const engine_;
-  const Maker maker_;
-  const std::uint32_t sessions_max_;
-  const std::uint32_t on_demand_;
-  const std::uint64_t database_;
+  const Parts parts_;
   const std::uint32_t socs_;
 
   // Own synchronization. Written where threads wait; read at the end of each transact().

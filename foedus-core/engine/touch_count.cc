@@ -1,7 +1,5 @@
 #include "foedus-core/engine/touch_count.h"
 
-#include "foedus-core/engine/engine.h"
-
 namespace foedus::engine {
 
 namespace {
@@ -31,12 +29,14 @@ class PagesOf {
 
 }  // namespace
 
-TouchCount::TouchCount(Engine* engine)
-    : engine_(engine), left_(engine->topology().socs() == 1 ? ~std::uint64_t{0} : kInterval) {}
+TouchCount::TouchCount(base::Runtime* runtime, const numa::Topology* topology)
+    : runtime_(runtime),
+      topology_(topology),
+      left_(topology->socs() == 1 ? ~std::uint64_t{0} : kInterval) {}
 
 void TouchCount::look_at(occ::TxnContext* txn) {
   left_ = kInterval;
-  const numa::SocRange here = engine_->topology().socs_of(engine_->runtime().processor());
+  const numa::SocRange here = topology_->socs_of(runtime_->processor());
   PagesOf pages(txn->pool(), here.contains(txn->soc()) ? txn->soc() : here.begin);  // E47
   for (const occ::ReadEntry& read : txn->sets().reads()) pages.add(read.record);
   for (const occ::WriteEntry& write : txn->sets().writes().entries()) pages.add(write.record);

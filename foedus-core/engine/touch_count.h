@@ -12,18 +12,17 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"
 
 namespace foedus::engine {
-
-class Engine;
 
 class TouchCount {
  public:
   static constexpr std::uint64_t kInterval = 64;
 
-  // `engine` outlives it, and has its topology by now.
-  explicit TouchCount(Engine* engine);
+  TouchCount(base::Runtime* runtime, const numa::Topology* topology);
 
   // Looks at the transaction if it is its turn. Called by the session's thread, before the commit.
   void note_commit(occ::TxnContext* txn) {
@@ -37,7 +36,8 @@ class TouchCount {
  private:
   [[gnu::noinline]] void look_at(occ::TxnContext* txn);
 
-  Engine* const engine_;
+  base::Runtime* const runtime_;
+  const numa::Topology* const topology_;
   // Written by the session's thread.
   std::uint64_t left_;  // transactions until the next one that is looked at
   base::AtomicWord<std::uint64_t> local_;

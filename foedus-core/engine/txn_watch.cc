@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/session.h"
 
 namespace foedus::engine {
 
@@ -16,8 +16,8 @@ constexpr std::uint64_t kLookUsMax = 100'000;
 }  // namespace
 
 std::uint64_t TxnWatch::step() {
-  const std::uint64_t now_us = engine_->runtime().now_us();
-  engine_->sessions().for_each([&](EngineSession& session) { look_at(&session, now_us); });
+  const std::uint64_t now_us = parts_.runtime->now_us();
+  parts_.sessions->for_each([&](EngineSession& session) { look_at(&session, now_us); });
   return std::clamp<std::uint64_t>(timeout_us_ / 4, 1'000, kLookUsMax);
 }
 
@@ -30,17 +30,16 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
     // since_us is too early by an epoch at most.
-    const std::uint64_t bound_us = timeout_us_ + engine_->options().epoch_interval_us;
+    const std::uint64_t bound_us = timeout_us_ + parts_.options->epoch_interval_us;
     if (now_us < since_us || now_us - since_us <= bound_us) return;
     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
     turn |= TxnTurn::kRevoked;
-    engine_->operator_log().say(
-        LogLevel::kWarning,
-        "a transaction is rolled back, which was open for longer than "
-        "transaction_timeout_us (" +
-            std::to_string(timeout_us_) + "): session " +
-            std::to_string(session->context().session()) + ", thread " +
-            std::to_string(slot.thread.load_relaxed()));  // order: for people
+    parts_.operator_log->say(LogLevel::kWarning,
+                             "a transaction is rolled back, which was open for longer than "
+                             "transaction_timeout_us (" +
+                                 std::to_string(timeout_us_) + "): session " +
+                                 std::to_string(session->context().session()) + ", thread " +
+                                 std::to_string(slot.thread.load_relaxed()));  // order: for people
   }
   base::fence_seq_cst();  // order: E36, the watch's half
   FOEDUS_SYNC_POINT("txn_watch:revoked");

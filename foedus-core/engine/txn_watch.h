@@ -8,15 +8,21 @@
 #include <mutex>
 
 #include "foedus-core/base/task.h"
-#include "foedus-core/engine/session.h"
+#include "foedus-core/engine/operator_log.h"
+#include "foedus-core/engine/session_pool.h"
 
 namespace foedus::engine {
 
-class Engine;
-
 class TxnWatch final : public base::Task {
  public:
-  TxnWatch(Engine* engine, std::uint64_t timeout_us) : engine_(engine), timeout_us_(timeout_us) {}
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const SessionPool* sessions = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit TxnWatch(const Parts& parts)
+      : parts_(parts), timeout_us_(parts.options->transaction_timeout_us) {}
 
   // Ends the revoked transaction of `session`, in the thread that owns it. Returns at once if the
   // transaction was not revoked.
@@ -28,7 +34,7 @@ class TxnWatch final : public base::Task {
  private:
   void look_at(EngineSession* session, std::uint64_t now_us);
 
-  Engine* const engine_;
+  const Parts parts_;
   const std::uint64_t timeout_us_;
   std::mutex ending_mutex_;  // held while a revoked transaction is rolled back
 };

@@ -79,9 +79,9 @@ Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine,
 }
 
 Status Unapplied::make_parts(const SortedTail& tail) {
-  FOEDUS_TRY(looker_, engine_->make_applier(kSessions));
+  FOEDUS_TRY(looker_, engine_->session_factory().make_applier(kSessions));
   for (std::uint32_t i = 0; i < kSessions; ++i) {
-    FOEDUS_TRY(appliers_[i].session, engine_->make_applier(i));
+    FOEDUS_TRY(appliers_[i].session, engine_->session_factory().make_applier(i));
     appliers_[i].session->context().locks().set_wait_us(kAppliersLockWaitUs);
   }
   for (std::size_t i = 0; i < tail.storages().size(); ++i) {

@@ -43,7 +43,8 @@ struct Small {
   // Logs a DDL record, whatever the catalog has.
   void write(log::LogRecordType type, page::StorageId id, std::string_view name,
              std::string_view parameters) {
-    engine->publish_ddl(must(engine->prepare_ddl(type, id, name, parameters)));
+    log::LogRecord* const record = must(engine->ddl_log().prepare(type, id, name, parameters));
+    engine->ddl_log().publish(record);
   }
   void log_creation(page::StorageId id, std::string_view name) {
     storage_meta::StorageMeta meta;

@@ -37,8 +37,8 @@ struct Dropping : model::Suite<Dropping, 3> {
     //     control->set_dropped();
     //     base::fence_seq_cst();
     //     FOEDUS_SYNC_POINT("catalog:drop_marked");
-    //     const Epoch epoch = engine_->clock().current();
-    //     engine_->wait_published(epoch);
+    //     const Epoch epoch = parts_.clock->current();
+    //     parts_.ddl->wait_published(epoch);
     dropped.store_release(1);
     base::fence_seq_cst();
     const Epoch epoch = clock.current();
