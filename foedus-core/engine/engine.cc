@@ -45,8 +45,7 @@ Engine::Engine(Options options, const Environment& environment)
       operator_log_(options_.log_sink),
       own_runtime_(environment.runtime == nullptr ? base::make_thread_runtime() : nullptr),
       runtime_(environment.runtime == nullptr ? own_runtime_.get() : environment.runtime),
-      state_(runtime_),
-      recovery_(this) {}
+      state_(runtime_) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
   return base::catching([&]() -> Result<std::unique_ptr<Engine>> {
@@ -160,7 +159,7 @@ Status Engine::open_log() {
     return {};
   }
   log_->set_clock(clock_.get());
-  return recovery_.begin(std::move(manifest));
+  return gleaning_->recovery().begin(std::move(manifest));
 }
 
 // Makes the catalog, and the session that logs its changes.
@@ -220,7 +219,8 @@ void Engine::make_gleaning(std::uint32_t install_sessions) {
                                                          .snapshots = snapshots_.get(),
                                                          .caches = caches_.get(),
                                                          .catalog = catalog_.get(),
-                                                         .recovery = &recovery_,
+                                                         .sessions = session_factory_.get(),
+                                                         .session_memory = session_memory_.get(),
                                                          .operator_log = &operator_log_,
                                                          .session = options_.sessions_max + 1,
                                                          .install_sessions = install_sessions});
@@ -389,7 +389,8 @@ Result<Epoch> Engine::wait_for_snapshot(const TxnOptions& options) {
 }
 
 Epoch Engine::newest_commit() const {
-  Epoch newest = std::max(own_session_->context().last_tid().epoch(), recovery_.found_up_to());
+  Epoch newest = own_session_->context().last_tid().epoch();
+  if (gleaning_ != nullptr) newest = std::max(newest, gleaning_->recovery().found_up_to());
   session_pool_->for_each([&](EngineSession& session) {
     newest = std::max(newest, session.context().last_tid().epoch());
   });

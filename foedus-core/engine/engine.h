@@ -68,7 +68,6 @@ class Engine {
   // database calls this; nothing has changed.
   Status close();
   const OpenState& state() const { return state_; }
-  OpenState* mutable_state() { return &state_; }
   Status check_open() const { return state_.check_open(); }
   Status check_recovered() const { return state_.check_recovered(); }
   Status wait_recovered(std::uint64_t timeout_us) const {
@@ -95,32 +94,25 @@ class Engine {
   // ---- parts ---------------------------------------------------------------------------------
   // The number of the database in this process (E32).
   std::uint64_t number() const { return number_; }
-  const OperatorLog& operator_log() const { return operator_log_; }
   base::Runtime& runtime() { return *runtime_; }
   device::Device* device() { return device_; }
   const numa::Topology& topology() const { return *topology_; }
-  base::MemoryBudget& budget() { return *budget_; }
-  SessionMemory& session_memory() { return *session_memory_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
   Catalog& catalog() { return *catalog_; }
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
-  // Returns whether the cache of snapshot pages may borrow pages of the pool (E29).
-  bool cache_borrows() const { return cache_borrows_; }
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
   // Null: Logging::kNone.
   PageRoom* page_room() { return page_room_.get(); }
-  Recovery& recovery() { return recovery_; }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
   Unapplied& unapplied() { return *gleaning_->tail().unapplied(); }
   snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return gleaning_ == nullptr ? nullptr : &gleaning_->throttle(); }
-  SessionFactory& session_factory() { return *session_factory_; }
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
@@ -178,7 +170,6 @@ class Engine {
   std::unique_ptr<EngineSession> own_session_;
   std::unique_ptr<DdlLog> ddl_log_;
   std::unique_ptr<Catalog> catalog_;
-  Recovery recovery_;
   std::unique_ptr<Gleaning> gleaning_;  // null: Logging::kNone
   std::unique_ptr<SessionPool> session_pool_;
   std::unique_ptr<PageRoom> page_room_;  // null: Logging::kNone

@@ -39,6 +39,7 @@ Gleaning::Gleaning(const Parts& parts)
                   .operator_log = parts.operator_log}),
       orders_(orders_parts(parts)),
       tail_(tail_parts(parts)),
+      recovery_(recovery_parts(parts)),
       scheduler_(scheduler_parts(parts)) {}
 
 SnapshotInstaller::Parts Gleaning::installer_parts(const Parts& parts) {
@@ -87,6 +88,26 @@ TailGlean::Parts Gleaning::tail_parts(const Parts& parts) {
           .session = parts.session};
 }
 
+Recovery::Parts Gleaning::recovery_parts(const Parts& parts) {
+  return {.options = parts.options,
+          .runtime = parts.runtime,
+          .state = parts.state,
+          .device = parts.device,
+          .log = parts.log,
+          .durability = parts.durability,
+          .clock = parts.clock,
+          .pool = parts.pool,
+          .session_memory = parts.session_memory,
+          .sessions = parts.sessions,
+          .snapshots = parts.snapshots,
+          .catalog = parts.catalog,
+          .newest = &newest_,
+          .retention = &retention_,
+          .orders = &orders_,
+          .tail = &tail_,
+          .operator_log = parts.operator_log};
+}
+
 GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
   return {.options = parts.options,
           .runtime = parts.runtime,
@@ -104,7 +125,7 @@ GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
           .installer = &installer_,
           .retention = &retention_,
           .tail = &tail_,
-          .recovery = parts.recovery,
+          .recovery = &recovery_,
           .operator_log = parts.operator_log};
 }
 

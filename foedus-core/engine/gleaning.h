@@ -2,12 +2,17 @@
 // Gleaning: the parts of an open database that make its snapshots, each of which knows those before
 // it. The gleaner's task runs all of them, one at a time; some answer questions of other threads.
 //
-//   requests    calls that wait for a glean            newest     the newest manifest (E27)
-//   forecast    how long gleans take                   throttle   slows writers to that (E18)
-//   deltas      phases of the trees' deltas            installer  snapshot pages into storages
-//   (E17) retention   which files stay (E16, E37, E50)       orders     what the gleaner reads
-//   (E15) tail        snapshot of a recovered tail (E40)     scheduler  when a glean is due; the
-//   task
+//   newest      the newest manifest (E27)
+//   requests    calls that wait for a glean
+//   forecast    how long gleans take
+//   throttle    slows writers to the gleaner's pace (E18)
+//   deltas      phases of the deltas of Master-Trees
+//   installer   snapshot pages into storages (E17)
+//   retention   which files of snapshots stay (E16, E37, E50)
+//   orders      what the gleaner reads (E15)
+//   tail        the snapshot of a recovered tail (E40)
+//   recovery    of the log, before all else
+//   scheduler   when a glean is due; the task
 
 #include <cstdint>
 #include <memory>
@@ -23,7 +28,7 @@ class Gleaning {
   struct Parts {
     const Options* options = nullptr;
     base::Runtime* runtime = nullptr;
-    const OpenState* state = nullptr;
+    OpenState* state = nullptr;
     device::Device* device = nullptr;
     const numa::Topology* topology = nullptr;
     page::PagePool* pool = nullptr;
@@ -32,8 +37,9 @@ class Gleaning {
     internal::DurabilityWaits* durability = nullptr;
     Snapshots* snapshots = nullptr;
     SnapshotCaches* caches = nullptr;
-    const Catalog* catalog = nullptr;
-    Recovery* recovery = nullptr;
+    Catalog* catalog = nullptr;
+    SessionFactory* sessions = nullptr;
+    SessionMemory* session_memory = nullptr;
     const OperatorLog* operator_log = nullptr;
     // Slots of the clock that no other thread uses: the task's own, and the first one of all
     // installers but one.
@@ -47,9 +53,8 @@ class Gleaning {
   GleanRequests& requests() { return requests_; }
   NewestManifest& newest() { return newest_; }
   WriteThrottle& throttle() { return throttle_; }
-  SnapshotRetention& retention() { return retention_; }
-  GleanOrders& orders() { return orders_; }
   TailGlean& tail() { return tail_; }
+  Recovery& recovery() { return recovery_; }
   GleanScheduler& scheduler() { return scheduler_; }
   void add_stats(Stats* stats) const;
 
@@ -58,6 +63,7 @@ class Gleaning {
   SnapshotInstaller::Parts installer_parts(const Parts& parts);
   GleanOrders::Parts orders_parts(const Parts& parts);
   TailGlean::Parts tail_parts(const Parts& parts);
+  Recovery::Parts recovery_parts(const Parts& parts);
   GleanScheduler::Parts scheduler_parts(const Parts& parts);
 
   NewestManifest newest_;
@@ -69,6 +75,7 @@ class Gleaning {
   SnapshotRetention retention_;
   GleanOrders orders_;
   TailGlean tail_;
+  Recovery recovery_;
   GleanScheduler scheduler_;
 };
 

@@ -23,21 +23,53 @@
 #include <memory>
 #include <optional>
 
+#include "foedus-core/base/task.h"
 #include "foedus-core/engine/borrowed_memory.h"
-#include "foedus-core/engine/found_catalog.h"
+#include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/glean_orders.h"
+#include "foedus-core/engine/newest_manifest.h"
+#include "foedus-core/engine/open_state.h"
+#include "foedus-core/engine/operator_log.h"
+#include "foedus-core/engine/session_factory.h"
+#include "foedus-core/engine/session_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/engine/snapshot_retention.h"
+#include "foedus-core/engine/snapshots.h"
+#include "foedus-core/engine/tail_glean.h"
+#include "foedus-core/engine/unapplied.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
 
-class Engine;
-class Unapplied;
-
 class Recovery {
  public:
-  explicit Recovery(Engine* engine);
-  ~Recovery();
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    OpenState* state = nullptr;
+    device::Device* device = nullptr;
+    log::Log* log = nullptr;
+    internal::DurabilityWaits* durability = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    const page::PagePool* pool = nullptr;
+    SessionMemory* session_memory = nullptr;
+    SessionFactory* sessions = nullptr;
+    Snapshots* snapshots = nullptr;
+    Catalog* catalog = nullptr;
+    NewestManifest* newest = nullptr;
+    SnapshotRetention* retention = nullptr;
+    GleanOrders* orders = nullptr;
+    TailGlean* tail = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit Recovery(const Parts& parts) : parts_(parts) {}
+  Recovery(const Recovery&) = delete;
+  Recovery& operator=(const Recovery&) = delete;
 
   // Makes the snapshots that were found readable, before any user has a session. `newest`: the
   // newest one, if any.
@@ -63,7 +95,7 @@ class Recovery {
   std::uint64_t bytes_to_borrow() const;
   Status tidy();
 
-  Engine* const engine_;  // constant
+  const Parts parts_;
 
   // Used by begin(), then by run().
   std::optional<snapshot::Manifest> manifest_;  // the newest one

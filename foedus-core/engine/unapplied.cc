@@ -6,7 +6,10 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/open_state.h"
+#include "foedus-core/engine/session_factory.h"
+#include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/tail_row.h"
 #include "foedus-core/txn/commit.h"
 
@@ -53,35 +56,35 @@ class Unapplied::Claim {
   const std::unique_lock<std::mutex> lock_;
 };
 
-Unapplied::Unapplied(Engine* engine, Epoch covered) : engine_(engine), covered_(covered) {}
+Unapplied::Unapplied(const Parts& parts, Epoch covered) : parts_(parts), covered_(covered) {}
 
 Unapplied::~Unapplied() { leave_found(); }
 
 // Leaves the snapshot that was found, once.
 void Unapplied::leave_found() {
-  if (found_ != nullptr) engine_->snapshots().leave(looker_->context().session());
+  if (found_ != nullptr) parts_.snapshots->leave(looker_->context().session());
   found_ = nullptr;
 }
 
-Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine,
+Result<std::unique_ptr<Unapplied>> Unapplied::make(const Parts& parts,
                                                    std::unique_ptr<SortedTail>* tail,
                                                    BorrowedMemory* borrowed, Epoch covered) {
   return base::catching([&]() -> Result<std::unique_ptr<Unapplied>> {
-    std::unique_ptr<Unapplied> made(new Unapplied(engine, covered));
+    std::unique_ptr<Unapplied> made(new Unapplied(parts, covered));
     FOEDUS_CHECK(made->make_parts(**tail));
     made->tail_ = std::move(*tail);
     // Half of the gleaner's own memory is left to other gleans.
     const std::uint64_t held = made->bytes_held();
-    borrowed->keep(held - std::min(held, engine->options().glean.memory_bytes / 2));
+    borrowed->keep(held - std::min(held, parts.options->glean.memory_bytes / 2));
     made->borrowed_.take(borrowed);
     return made;
   });
 }
 
 Status Unapplied::make_parts(const SortedTail& tail) {
-  FOEDUS_TRY(looker_, engine_->session_factory().make_applier(kSessions));
+  FOEDUS_TRY(looker_, parts_.sessions->make_applier(kSessions));
   for (std::uint32_t i = 0; i < kSessions; ++i) {
-    FOEDUS_TRY(appliers_[i].session, engine_->session_factory().make_applier(i));
+    FOEDUS_TRY(appliers_[i].session, parts_.sessions->make_applier(i));
     appliers_[i].session->context().locks().set_wait_us(kAppliersLockWaitUs);
   }
   for (std::size_t i = 0; i < tail.storages().size(); ++i) {
@@ -99,9 +102,9 @@ Status Unapplied::make_parts(const SortedTail& tail) {
 }
 
 void Unapplied::attach() {
-  found_ = engine_->snapshots().enter(looker_->context().session());
+  found_ = parts_.snapshots->enter(looker_->context().session());
   for (Rows& rows : rows_) {
-    rows.control = engine_->catalog().find(rows.id);
+    rows.control = parts_.catalog->find(rows.id);
     FOEDUS_INVARIANT(rows.control != nullptr, static_cast<std::uint32_t>(rows.id));
     if (found_ != nullptr) rows.root = found_->root_of(rows.id);
     rows.control->set_unapplied();
@@ -159,7 +162,7 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
       }
       if (expected == kApplied) return {};
     }
-    engine_->runtime().pause(kClaimLookUs);
+    parts_.runtime->pause(kClaimLookUs);
   }
   return {};
 }
@@ -169,7 +172,7 @@ Status Unapplied::apply_claimed(EngineSession* session, const Rows& rows, std::s
   for (int i = 1;; ++i) {
     Status applied = try_apply(session, rows, begin, end);
     if (applied.code() != ErrorCode::kConflict || i == kTries) return applied;
-    engine_->runtime().pause(kClaimLookUs);
+    parts_.runtime->pause(kClaimLookUs);
   }
 }
 
@@ -205,11 +208,11 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
 // so it conflicts after a while.
 Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
   for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
-    FOEDUS_CHECK(engine_->snapshots().trouble());
+    FOEDUS_CHECK(parts_.snapshots->trouble());
     if (waited_us >= kOverWaitUs || occ::TxnTurn::is_revoked(txn->turn())) {
       return txn->conflict(ConflictReason::kPageInstalled, control);
     }
-    engine_->runtime().pause(kOverLookUs);
+    parts_.runtime->pause(kOverLookUs);
   }
   return {};
 }
@@ -260,7 +263,7 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
 
 // Ends one row, or all that are left of the storage.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
-  const epoch::Pinned pinned(&engine_->clock(), slot);  // E17
+  const epoch::Pinned pinned(parts_.clock, slot);  // E17
   // If nothing is in memory, E41 holds for all rows that are left.
   if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
     end_record_ = rows->count;
@@ -292,7 +295,7 @@ Status Unapplied::end_rows(std::uint32_t slot) {
     Rows& rows = rows_[end_storage_];
     if (rows.states == nullptr) continue;
     while (end_record_ != rows.count) {
-      if (engine_->state().is_recovery_given_up() || !engine_->check_open().is_ok()) {
+      if (parts_.state->is_recovery_given_up() || !parts_.state->check_open().is_ok()) {
         return ErrorCode::kClosed;
       }
       FOEDUS_CHECK(end_row(&rows, slot));
@@ -313,10 +316,10 @@ Status Unapplied::end(std::uint32_t slot) {
   leave_found();
   for (const Rows& rows : rows_) rows.control->clear_unapplied();
   base::fence_seq_cst();  // order: E3, as for pages: the controls were changed before the stamp
-  over_since_ = engine_->clock().current();
+  over_since_ = parts_.clock->current();
   return {};
 }
 
-bool Unapplied::is_unused() const { return engine_->clock().reclaimable() >= over_since_; }
+bool Unapplied::is_unused() const { return parts_.clock->reclaimable() >= over_since_; }
 
 }  // namespace foedus::engine

@@ -43,8 +43,10 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
 #include "foedus-core/engine/borrowed_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
@@ -55,9 +57,12 @@ class TxnContext;
 
 namespace foedus::engine {
 
-class Engine;
+class Catalog;
 class EngineSession;
+class OpenState;
 class ReadableSnapshot;
+class SessionFactory;
+class Snapshots;
 
 class Unapplied {
  public:
@@ -96,9 +101,19 @@ class Unapplied {
     std::size_t end_ = 0;
   };
 
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const OpenState* state = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    Snapshots* snapshots = nullptr;
+    const Catalog* catalog = nullptr;
+    SessionFactory* sessions = nullptr;
+  };
   // Takes `tail`, which is in memory, and `borrowed`, the part of its memory that is not the
   // gleaner's. kOutOfMemory: both stay where they are.
-  static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail>* tail,
+  static Result<std::unique_ptr<Unapplied>> make(const Parts& parts,
+                                                 std::unique_ptr<SortedTail>* tail,
                                                  BorrowedMemory* borrowed, Epoch covered);
   // Marks the storages with waiting rows, before a session uses any. REQUIRES: the storages of the
   // tail are in the catalog.
@@ -145,7 +160,7 @@ class Unapplied {
   };
   class Claim;
 
-  Unapplied(Engine* engine, Epoch covered);
+  Unapplied(const Parts& parts, Epoch covered);
   // Returns the memory that the tail holds, with what its sort has left unused.
   static std::uint64_t bytes_held(const SortedTail& tail) { return tail.bytes() / 4 * 5; }
   Status make_parts(const SortedTail& tail);
@@ -163,7 +178,7 @@ class Unapplied {
   Status end_row(Rows* rows, std::uint32_t slot);
   Status end_rows(std::uint32_t slot);
 
-  Engine* const engine_;
+  const Parts parts_;
   BorrowedMemory borrowed_;  // of tail_
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
