@@ -185,6 +185,7 @@ Status Engine::make_catalog() {
                                         .log = log_.get(),
                                         .durability = durability_,
                                         .snapshots = snapshots_.get(),
+                                        .unapplied = &unapplied_,
                                         .database = number_},
                             .log = log_.get(),
                             .caches = caches_.get(),
@@ -221,6 +222,7 @@ void Engine::make_gleaning(std::uint32_t install_sessions) {
                                                          .catalog = catalog_.get(),
                                                          .sessions = session_factory_.get(),
                                                          .session_memory = session_memory_.get(),
+                                                         .unapplied = &unapplied_,
                                                          .operator_log = &operator_log_,
                                                          .session = options_.sessions_max + 1,
                                                          .install_sessions = install_sessions});
@@ -244,7 +246,6 @@ void Engine::make_sessions() {
   SessionFactory::UserParts users{.watch = watch_.get()};
   if (gleaning_ != nullptr) {
     users.throttle = &gleaning_->throttle();
-    users.tail = &gleaning_->tail();
     page_room_ = std::make_unique<PageRoom>(PageRoom::Parts{.runtime = runtime_,
                                                             .clock = clock_.get(),
                                                             .pool = pool_.get(),

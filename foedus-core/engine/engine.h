@@ -109,7 +109,7 @@ class Engine {
   // Null: Logging::kNone.
   PageRoom* page_room() { return page_room_.get(); }
   // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
-  Unapplied& unapplied() { return *gleaning_->tail().unapplied(); }
+  Unapplied& unapplied() { return *unapplied_.get(); }
   snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return gleaning_ == nullptr ? nullptr : &gleaning_->throttle(); }
@@ -166,6 +166,7 @@ class Engine {
   internal::DurabilityWaits* durability_ = nullptr;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<SnapshotCaches> caches_;  // null: Logging::kNone
+  UnappliedTail unapplied_;                 // empty once no row of the log's tail waits
   std::unique_ptr<SessionFactory> session_factory_;
   std::unique_ptr<EngineSession> own_session_;
   std::unique_ptr<DdlLog> ddl_log_;

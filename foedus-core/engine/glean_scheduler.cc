@@ -197,7 +197,7 @@ Result<snapshot::Manifest> GleanScheduler::make(const GleanProgressSink& progres
   FOEDUS_CHECK(parts_.retention->make_disk_room(forecast.most_pages(forecast.log_behind())));
   const std::optional<snapshot::Manifest> previous = parts_.newest->get();
   const snapshot::Manifest* const before = previous.has_value() ? &*previous : nullptr;
-  GleanOrder order = parts_.orders->next(before, parts_.tail->unapplied());
+  GleanOrder order = parts_.orders->next(before, parts_.unapplied->get());
   if (before != nullptr && order.covered <= before->covered) {
     report->snapshot = static_cast<std::uint32_t>(before->number);
     report->covered = before->covered;

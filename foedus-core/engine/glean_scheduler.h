@@ -50,6 +50,7 @@ class GleanScheduler final : public base::Task {
     DeltaPhases* deltas = nullptr;
     SnapshotInstaller* installer = nullptr;
     SnapshotRetention* retention = nullptr;
+    const UnappliedTail* unapplied = nullptr;
     TailGlean* tail = nullptr;
     Recovery* recovery = nullptr;
     const OperatorLog* operator_log = nullptr;

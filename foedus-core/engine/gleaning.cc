@@ -84,6 +84,7 @@ TailGlean::Parts Gleaning::tail_parts(const Parts& parts) {
           .installer = &installer_,
           .retention = &retention_,
           .requests = &requests_,
+          .unapplied = parts.unapplied,
           .operator_log = parts.operator_log,
           .session = parts.session};
 }
@@ -124,6 +125,7 @@ GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
           .deltas = &deltas_,
           .installer = &installer_,
           .retention = &retention_,
+          .unapplied = parts.unapplied,
           .tail = &tail_,
           .recovery = &recovery_,
           .operator_log = parts.operator_log};

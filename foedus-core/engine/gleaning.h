@@ -40,6 +40,7 @@ class Gleaning {
     Catalog* catalog = nullptr;
     SessionFactory* sessions = nullptr;
     SessionMemory* session_memory = nullptr;
+    UnappliedTail* unapplied = nullptr;
     const OperatorLog* operator_log = nullptr;
     // Slots of the clock that no other thread uses: the task's own, and the first one of all
     // installers but one.
@@ -53,7 +54,6 @@ class Gleaning {
   GleanRequests& requests() { return requests_; }
   NewestManifest& newest() { return newest_; }
   WriteThrottle& throttle() { return throttle_; }
-  TailGlean& tail() { return tail_; }
   Recovery& recovery() { return recovery_; }
   GleanScheduler& scheduler() { return scheduler_; }
   void add_stats(Stats* stats) const;

@@ -10,7 +10,6 @@
 #include "foedus-core/engine/operation_mark.h"
 #include "foedus-core/engine/session_memory.h"
 #include "foedus-core/engine/snapshots.h"
-#include "foedus-core/engine/tail_glean.h"
 #include "foedus-core/engine/txn_watch.h"
 #include "foedus-core/txn/commit.h"
 
@@ -127,7 +126,7 @@ Status EngineSession::begin_with_touch(const TxnOptions& options) {
   // If it cannot be applied now, the operation that asks for it reports that.
   base::trying([&] {
     if (is_revoked() || !control->has_unapplied()) return;
-    static_cast<void>(parts_.tail->unapplied()->touch(control, key_to_touch_).is_ok());
+    static_cast<void>(parts_.unapplied->get()->touch(control, key_to_touch_).is_ok());
   });
   return is_revoked() ? revoked() : Status();
 }

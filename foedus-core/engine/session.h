@@ -36,7 +36,6 @@ class EngineSession;
 class ReadableSnapshot;
 class SessionMemory;
 class Snapshots;
-class TailGlean;
 class TxnWatch;
 
 // Returns the error of a transaction that was open for too long (E36).
@@ -97,8 +96,8 @@ class EngineSession final : private log::RingSource {
     internal::DurabilityWaits* durability = nullptr;
     Snapshots* snapshots = nullptr;
     WriteThrottle* throttle = nullptr;  // null: writers are not slowed
-    const TailGlean* tail = nullptr;    // null: no row of a log's tail waits for this session
-    TxnWatch* watch = nullptr;          // null: transactions are not revoked
+    const UnappliedTail* unapplied = nullptr;
+    TxnWatch* watch = nullptr;  // null: transactions are not revoked
     std::uint64_t database = 0;
     // Of this session alone.
     log::LogRoom* room = nullptr;  // null: nothing is logged

@@ -13,7 +13,6 @@ namespace foedus::engine {
 
 void SessionFactory::set_user_parts(const UserParts& parts) {
   parts_.session.throttle = parts.throttle;
-  parts_.session.tail = parts.tail;
   parts_.session.watch = parts.watch;
 }
 

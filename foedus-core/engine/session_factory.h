@@ -25,7 +25,6 @@ class SessionFactory {
   // What the sessions of users need besides.
   struct UserParts {
     WriteThrottle* throttle = nullptr;  // null: Logging::kNone
-    const TailGlean* tail = nullptr;    // null: likewise
     TxnWatch* watch = nullptr;          // null: transactions are not revoked
   };
   explicit SessionFactory(const Parts& parts) : parts_(parts), options_(*parts.session.options) {}

@@ -17,14 +17,14 @@ constexpr std::uint64_t kUnusedLookUs = 500;
 }  // namespace
 
 void TailGlean::take(std::unique_ptr<Unapplied> unapplied) {
-  unapplied_ = std::move(unapplied);
+  parts_.unapplied->set(std::move(unapplied));
   has_tail_.store_relaxed(1);  // order: relaxed, recovery is over afterwards
 }
 
 bool TailGlean::step(std::uint64_t request) {
-  if (unapplied_ == nullptr) return true;
+  if (rows() == nullptr) return true;
   const std::uint64_t now_us = parts_.runtime->now_us();
-  if (unapplied_->has_ended()) return forget(now_us);
+  if (rows()->has_ended()) return forget(now_us);
   const bool is_allowed =
       !parts_.state->is_recovery_given_up() && parts_.state->check_open().is_ok();
   if (!is_allowed || now_us < next_us_) return is_gleaned_;
@@ -40,7 +40,7 @@ bool TailGlean::step(std::uint64_t request) {
   }
   const Status ended = base::catching([this] { return end_rows(); });
   const bool is_soon =
-      (ended.is_ok() || ended.code() == ErrorCode::kConflict) && !unapplied_->has_ended();
+      (ended.is_ok() || ended.code() == ErrorCode::kConflict) && !rows()->has_ended();
   next_us_ = parts_.runtime->now_us() + (is_soon ? kEndLookUs : kNextTailUs);
   const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
   if (is_trouble) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, ended);
@@ -55,13 +55,13 @@ bool TailGlean::step(std::uint64_t request) {
 // Frees the tail once no operation uses it. It has the memory of a glean: the next one waits a
 // little.
 bool TailGlean::forget(std::uint64_t now_us) {
-  if (!unapplied_->is_unused()) {
+  if (!rows()->is_unused()) {
     parts_.clock->hurry(parts_.clock->current());
     if (next_us_ < now_us) return true;
     parts_.runtime->pause(kUnusedLookUs);
     return false;
   }
-  unapplied_.reset();
+  parts_.unapplied->reset();
   return true;
 }
 
@@ -80,8 +80,8 @@ Status TailGlean::end_rows() {
   const std::optional<snapshot::Manifest> newest = parts_.newest->get();
   FOEDUS_CHECK(parts_.installer->settle(*newest, number_));
   if (parts_.installer->oldest_needed() < number_) return {};
-  unapplied_->end_sequential();
-  return unapplied_->end(parts_.session);
+  rows()->end_sequential();
+  return rows()->end(parts_.session);
 }
 
 Status TailGlean::glean() {
@@ -92,10 +92,10 @@ Status TailGlean::glean() {
   std::optional<snapshot::Manifest> made = parts_.newest->get();
   GleanReport report;
   // If it covers the tail, an earlier attempt has made the snapshot and failed afterwards.
-  if (!made.has_value() || made->covered < unapplied_->covered()) {
-    if (made.has_value()) unapplied_->tail().follow(*made);
+  if (!made.has_value() || made->covered < rows()->covered()) {
+    if (made.has_value()) rows()->tail().follow(*made);
     FOEDUS_SYNC_POINT("gleaning:before_tail");
-    FOEDUS_TRY(made, unapplied_->tail().compose(&report));
+    FOEDUS_TRY(made, rows()->tail().compose(&report));
   }
   parts_.newest->set(*made);
   FOEDUS_CHECK(parts_.log->remove_segments_up_to(made->covered));  // E16

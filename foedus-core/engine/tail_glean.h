@@ -4,7 +4,7 @@
 //
 //   take() ──► snapshot durable ──► installed ──► rows ended (E41) ──► memory freed
 //
-// Used by the gleaner's task, but for has_tail() and unapplied().
+// Used by the gleaner's task, but for has_tail().
 
 #include <cstdint>
 #include <memory>
@@ -37,6 +37,7 @@ class TailGlean {
     SnapshotInstaller* installer = nullptr;
     SnapshotRetention* retention = nullptr;
     GleanRequests* requests = nullptr;
+    UnappliedTail* unapplied = nullptr;
     const OperatorLog* operator_log = nullptr;
     std::uint32_t session = 0;  // the slot of the gleaner's task in the clock
   };
@@ -58,19 +59,15 @@ class TailGlean {
     // order: relaxed, take() comes before the end of recovery, for which the caller has waited.
     return has_tail_.load_relaxed() != 0;
   }
-  // Returns null if no row of the log's tail waits. A transaction that saw
-  // StorageControl::has_unapplied() finds the rows.
-  Unapplied* unapplied() const { return unapplied_.get(); }
 
  private:
+  Unapplied* rows() const { return parts_.unapplied->get(); }
   bool forget(std::uint64_t now_us);
   void has_failed(Status status, std::uint64_t request, std::uint64_t now_us);
   Status glean();
   Status end_rows();
 
   const Parts parts_;
-  // Made by recovery; null once no transaction can ask for it any more.
-  std::unique_ptr<Unapplied> unapplied_;
   base::AtomicWord<std::uint32_t> has_tail_;
 
   bool is_gleaned_ = false;

@@ -40,6 +40,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
@@ -193,6 +194,28 @@ class Unapplied {
   std::size_t end_record_ = 0;
   std::uint32_t passed_ = 0;  // E42: mutexes that were taken since is_over was set
   Epoch over_since_;
+};
+
+// The unapplied tail of a database, while one is there.
+class UnappliedTail {
+ public:
+  UnappliedTail() = default;
+  UnappliedTail(const UnappliedTail&) = delete;
+  UnappliedTail& operator=(const UnappliedTail&) = delete;
+
+  // Returns null if no row waits. A transaction that saw StorageControl::has_unapplied() finds the
+  // rows.
+  Unapplied* get() const { return rows_.get(); }
+
+  // ---- the gleaner's task ----------------------------------------------------------------------
+
+  // Called before recovery is over.
+  void set(std::unique_ptr<Unapplied> rows) { rows_ = std::move(rows); }
+  // Frees the rows. REQUIRES: Unapplied::is_unused().
+  void reset() { rows_.reset(); }
+
+ private:
+  std::unique_ptr<Unapplied> rows_;
 };
 
 }  // namespace foedus::engine
