@@ -30,8 +30,9 @@ MODULES = {
     "txn": ["foedus-core/txn/*"],
     "log": ["foedus-core/log/*"],
     "snapshot": ["foedus-core/snapshot/*"],
-    "install": ["foedus-core/engine/snapshot_installer.cc", "foedus-core/storage/base/install*.h"],
-    "recovery": ["foedus-core/engine/recovery.*"],
+    "install": ["foedus-core/engine/glean/snapshot_installer.cc",
+                "foedus-core/storage/base/install*.h"],
+    "recovery": ["foedus-core/engine/glean/recovery.*"],
     "storages": ["foedus-core/storage/*_install.*"],  # what they install
 }
 EXPANSION, PLAIN_BRANCH, MCDC_BRANCH = 1, 4, 6  # kinds of regions in llvm-cov's export

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/engine/directories.h"
+#include "foedus-core/engine/setup/directories.h"
+#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 

@@ -7,7 +7,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
-#include "foedus-core/engine/options_check.h"
+#include "foedus-core/engine/setup/options_check.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/storage/hash/storage.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "foedus-core/engine/open_databases.h"
+#include "foedus-core/engine/sessions/open_databases.h"
 
 namespace foedus::engine {
 

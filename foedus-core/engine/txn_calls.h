@@ -11,9 +11,9 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/process.h"
 #include "foedus-core/engine/engine.h"
-#include "foedus-core/engine/operation_mark.h"
-#include "foedus-core/engine/session.h"
-#include "foedus-core/engine/session_slot.h"
+#include "foedus-core/engine/sessions/operation_mark.h"
+#include "foedus-core/engine/sessions/session.h"
+#include "foedus-core/engine/sessions/session_slot.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus/options.h"
 

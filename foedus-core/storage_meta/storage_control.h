@@ -23,12 +23,12 @@ struct StorageControl {
 
   // Constant after construction.
   const storage_meta::StorageMeta meta;
-  const std::uint64_t database;  // number of the open database (engine/open_databases.h)
+  const std::uint64_t database;  // number of the open database (engine/sessions/open_databases.h)
 
   // Flags. An operation may look at pages if the first two are not set. kDropped stays until the
-  // database is closed. kUnapplied: rows of the log's tail are in no page yet (engine/unapplied.h).
-  // The others say that operations look into the delta, that rows may be put into it, and that
-  // there is one, if only for later.
+  // database is closed. kUnapplied: rows of the log's tail are in no page yet
+  // (engine/sessions/unapplied.h). The others say that operations look into the delta, that rows
+  // may be put into it, and that there is one, if only for later.
   base::AtomicWord<std::uint32_t> state;
   static constexpr std::uint32_t kDropped = 1;
   static constexpr std::uint32_t kUnapplied = 2;

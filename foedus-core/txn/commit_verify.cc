@@ -137,7 +137,7 @@ Status verify_pages(occ::TxnContext* txn) {
 }
 
 // Refuses a write to a storage that was dropped: it takes no commit after its drop
-// (engine/catalog.cc).
+// (engine/sessions/catalog.cc).
 Status verify_storages(occ::TxnContext* txn) {
   const occ::StorageControl* last = nullptr;
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "foedus-core/engine/directories.h"
-#include "gleaner/directory_glean.h"
+#include "foedus-core/engine/setup/directories.h"
+#include "gleaner/gleaner.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

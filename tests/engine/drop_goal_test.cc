@@ -1,5 +1,5 @@
-// The memory of volatile pages that a glean frees, which depends on whether writers had to wait.
-#include "foedus-core/engine/drop_goal.h"
+// How much memory of volatile pages a glean makes free, by whether writers had to wait for it.
+#include "foedus-core/engine/glean/drop_goal.h"
 
 #include <gtest/gtest.h>
 

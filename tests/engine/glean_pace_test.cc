@@ -1,5 +1,5 @@
-// The expected duration of a glean, from earlier gleans and from the progress of the running one.
-#include "foedus-core/engine/glean_pace.h"
+// How long a glean is expected to take, from those before and from what the running one has done.
+#include "foedus-core/engine/pace/glean_pace.h"
 
 #include <gtest/gtest.h>
 

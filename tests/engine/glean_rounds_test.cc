@@ -14,7 +14,7 @@ namespace {
 
 using testing::must;
 
-constexpr std::uint64_t kInstallRounds = 32;  // as engine/snapshot_installer.cc has it
+constexpr std::uint64_t kInstallRounds = 32;  // as engine/glean/snapshot_installer.cc has it
 
 // An array with a record in each of its pages, which take more than 7/8 of 4096 pages of memory.
 class GleanRoundsTest : public ::testing::Test {

@@ -1,6 +1,6 @@
-// The default of memory_bytes, which is derived from the system's files about cgroups and limits.
-// Method: trees of such files in a directory, as kernels and containers show them.
-#include "foedus-core/engine/granted_memory.h"
+// The default of memory_bytes: what the files of the system say of cgroups and limits, and what is
+// made of it. Method: trees of such files in a directory, as kernels and containers show them.
+#include "foedus-core/engine/setup/granted_memory.h"
 
 #include <filesystem>
 #include <fstream>

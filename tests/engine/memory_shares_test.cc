@@ -1,6 +1,6 @@
-// E29: each part of memory_bytes gets all of its share, whatever the others take. Log buffers have
-// memory of their own, which does not count against volatile pages.
-#include "foedus-core/engine/memory_shares.h"
+// E29: each part of memory_bytes gets all of its share whatever the others take. Log buffers take
+// nothing from what the fill of volatile pages is measured against, and nothing takes theirs.
+#include "foedus-core/engine/setup/memory_shares.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/engine/options_check.h"
+#include "foedus-core/engine/setup/options_check.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -1,6 +1,7 @@
 // ctest-labels: crash
-// The work that recovery leaves to the open database: files of which half is superseded are
-// reclaimed after the open, not before (engine/recovery.cc). One thread and a simulated device.
+// What recovery leaves to the open database: files of which half is superseded give their room back
+// once somebody has opened, not before (engine/glean/recovery.cc). One thread and a simulated
+// device.
 #include <algorithm>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
-// The sessions that threads use (E9, E31, E33), and the memory of sessions (E35).
-#include "foedus-core/engine/session_pool.h"
+// Which thread uses which session (E9, E31, E33), and what sessions take of memory (E35).
+#include "foedus-core/engine/sessions/session_pool.h"
 
 #include <gtest/gtest.h>
 

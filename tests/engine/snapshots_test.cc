@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
 // The list of snapshots that can be read: choosing, keeping, expiring, waiting.
 
-#include "foedus-core/engine/snapshots.h"
+#include "foedus-core/engine/snapshots/snapshots.h"
 
 #include <gtest/gtest.h>
 

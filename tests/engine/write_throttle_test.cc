@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/engine/write_throttle.h"
+#include "foedus-core/engine/pace/write_throttle.h"
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/engine/engine.h"
-#include "foedus-core/engine/gleaning.h"
+#include "foedus-core/engine/glean/gleaning.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/storage/hash/layout/function.h"
 #include "tests/testing/failing_device.h"

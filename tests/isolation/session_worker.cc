@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "foedus-core/engine/session.h"
+#include "foedus-core/engine/sessions/session.h"
 
 namespace foedus::isolation {
 

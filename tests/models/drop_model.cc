@@ -1,6 +1,6 @@
-// A storage is dropped while a transaction commits a write to it (E5): words of engine/catalog.cc
-// and storage_meta/storage_control.h, quoted, over the clock itself. Recovery would lose a record
-// that comes after the drop in the log.
+// A storage is dropped while a transaction commits a write to it (E5): words of
+// engine/sessions/catalog.cc and storage_meta/storage_control.h, quoted, over the clock itself.
+// What comes behind the drop in the log would be lost by recovery.
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "tests/models/runtime.h"
 
@@ -33,7 +33,7 @@ struct Dropping : model::Suite<Dropping, 3> {
   void drop() {
     // from foedus-core/storage_meta/storage_control.h:
     //     state.fetch_or_release(kDropped);
-    // from foedus-core/engine/catalog.cc:
+    // from foedus-core/engine/sessions/catalog.cc:
     //     control->set_dropped();
     //     base::fence_seq_cst();
     //     FOEDUS_SYNC_POINT("catalog:drop_marked");

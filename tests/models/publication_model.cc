@@ -70,7 +70,7 @@ struct Flag : model::Suite<Flag, 2> {
   void thread(unsigned index) {
     if (index == 0) {
       result.set(1);
-      // from foedus-core/engine/open_state.cc:
+      // from foedus-core/engine/setup/open_state.cc:
       //     over_.store_release(1);
       // from gleaner/map/mapper.cc:
       //     is_done_.store_release(1);
@@ -81,7 +81,7 @@ struct Flag : model::Suite<Flag, 2> {
       done.store_release(1);
       return;
     }
-    // from foedus-core/engine/open_state.h:
+    // from foedus-core/engine/setup/open_state.h:
     //     return over_.load_acquire() != 0;
     // from gleaner/map/mapper.h:
     //     bool is_done() const { return is_done_.load_acquire() != 0; }

@@ -1,6 +1,7 @@
-// The use of a session by a thread (E31), its database, and its hand-over: words of
-// engine/session_slot.h itself, with quoted users. A plain variable stands for the session.
-#include "foedus-core/engine/session_slot.h"
+// Which thread uses a session (E31), which database it is of, and who is handed one: words of
+// engine/sessions/session_slot.h itself; its users are quoted. A plain variable stands for the
+// session.
+#include "foedus-core/engine/sessions/session_slot.h"
 
 #include "tests/models/threads.h"
 
@@ -53,7 +54,7 @@ struct Closes : model::Suite<Closes, 2> {
       return;
     }
     for (int i = 0; i < 2; ++i) {
-      // from foedus-core/engine/session_pool.cc:
+      // from foedus-core/engine/sessions/session_pool.cc:
       //     for (const auto& [slot, state] : taken) slot->release(state);
       if (is_taken[i]) sessions[i].slot.release(SessionState::kFree);
     }
@@ -68,12 +69,12 @@ struct HandsOver : model::Suite<HandsOver, 2> {
 
   void give() {
     session.use(1);
-    // from foedus-core/engine/session_pool.cc:
+    // from foedus-core/engine/sessions/session_pool.cc:
     //     first->given.store_release(session);
     given.store_release(&session);
   }
   void wait() {
-    // from foedus-core/engine/session_pool.cc:
+    // from foedus-core/engine/sessions/session_pool.cc:
     //     EngineSession* session = self.given.load_acquire();
     //     if (session != nullptr) return session;
     Session* const found = given.load_acquire();
@@ -89,7 +90,7 @@ struct Lease : model::Suite<Lease, 2> {
 
   void lease() {
     session.context.set(7);
-    // from foedus-core/engine/open_databases.cc:
+    // from foedus-core/engine/sessions/open_databases.cc:
     //     slot->database.store_release(database);
     session.slot.database.store_release(7);
   }
@@ -109,26 +110,26 @@ struct Revokes : model::Suite<Revokes, 2> {
 
   void before() { session.slot.turn.store_relaxed(kNumber); }
   void operate() {
-    // from foedus-core/engine/operation_mark.cc:
+    // from foedus-core/engine/sessions/operation_mark.cc:
     //     if (slot->inside.compare_exchange_acq_rel(other, self)) {
     //       base::fence_seq_cst();
     std::uint32_t other = 0;
     if (!session.slot.inside.compare_exchange_acq_rel(other, 1)) return;
     base::fence_seq_cst();
     if (session.slot.is_in(kNumber)) session.use(1);
-    // from foedus-core/engine/operation_mark.h:
+    // from foedus-core/engine/sessions/operation_mark.h:
     //       slot_->inside.store_release(0);
     session.slot.inside.store_release(0);
   }
   void watch() {
-    // from foedus-core/engine/txn_watch.cc:
+    // from foedus-core/engine/sessions/txn_watch.cc:
     //     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
     std::uint64_t turn = kNumber;
     if (!session.slot.turn.compare_exchange_acq_rel(turn, turn | occ::TxnTurn::kRevoked)) return;
-    // from foedus-core/engine/txn_watch.cc:
+    // from foedus-core/engine/sessions/txn_watch.cc:
     //     base::fence_seq_cst();
     base::fence_seq_cst();
-    // from foedus-core/engine/txn_watch.cc:
+    // from foedus-core/engine/sessions/txn_watch.cc:
     //     if (slot.inside.load_acquire() != 0) return;
     if (session.slot.inside.load_acquire() != 0) return;
     session.use(2);

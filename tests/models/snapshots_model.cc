@@ -28,7 +28,7 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
     manifests[1].set(1);
   }
   void read() {
-    // from foedus-core/engine/snapshots.cc:
+    // from foedus-core/engine/snapshots/snapshots.cc:
     //     reading.store_release(kChoosing);
     //     base::fence_seq_cst();
     //     FOEDUS_SYNC_POINT("snapshots:choosing");
@@ -38,25 +38,25 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
     const List* const list = list_.load_acquire();
     const std::uint64_t number = list->newest.get();
     model::require(number != 0, "a list that is looked at is there");
-    // from foedus-core/engine/snapshots.cc:
+    // from foedus-core/engine/snapshots/snapshots.cc:
     //     const ReadableSnapshot* const newest = list->kept.empty() ? nullptr : list->kept.back();
     //     slots_[session].reading.store_release(newest == nullptr ? kNothing :
     //     word_of(newest->number()));
     reading.store_release(number);
     model::require(manifests[number].get() == 1, "what is read stays");
-    // from foedus-core/engine/snapshots.h:
+    // from foedus-core/engine/snapshots/snapshots.h:
     //     slots_[session].reading.store_release(kNothing);
     reading.store_release(kNothing);
   }
   void publish() {
     manifests[2].set(1);
     lists[2].newest.set(2);
-    // from foedus-core/engine/snapshots.cc:
+    // from foedus-core/engine/snapshots/snapshots.cc:
     //     list_.store_release(list.get());
     list_.store_release(&lists[2]);
   }
   void expire() {
-    // from foedus-core/engine/snapshots.cc:
+    // from foedus-core/engine/snapshots/snapshots.cc:
     //     base::fence_seq_cst();
     //     for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     //     const std::uint64_t reading = slots_[i].reading.load_acquire();
@@ -64,7 +64,7 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
     base::fence_seq_cst();
     const std::uint64_t read = reading.load_acquire();
     if (read == kChoosing) return;
-    // from foedus-core/engine/snapshots.cc:
+    // from foedus-core/engine/snapshots/snapshots.cc:
     //     if (readers.are_choosing) return expired;
     //     old_lists_.clear();
     lists[1].newest.set(0);

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "foedus-core/engine/session.h"
+#include "foedus-core/engine/sessions/session.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "tests/testing/engine_of.h"
 #include "tests/testing/hold.h"

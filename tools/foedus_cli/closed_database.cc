@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "foedus-core/engine/directories.h"
+#include "foedus-core/engine/setup/directories.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/snapshot_format.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/engine/directory_names.h"
+#include "foedus-core/engine/setup/directory_names.h"
 #include "foedus/status.h"
 #include "tools/foedus_cli/page_walk.h"
 

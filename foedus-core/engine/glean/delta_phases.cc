@@ -1,0 +1,71 @@
+#include "foedus-core/engine/glean/delta_phases.h"
+
+#include "foedus-core/storage/masstree/operations/delta.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// Time that a delta stays without rows before it ends. A storage without a delta makes a thousand
+// pages volatile until its delta begins again. That is more than a pause between two loads should
+// cost.
+constexpr std::uint64_t kEmptyUs = 10'000'000;
+
+}  // namespace
+
+// Notes the epoch since which a flag is set or cleared. Called after the change.
+void DeltaPhases::announce(page::StorageId storage, bool ends) {
+  base::fence_seq_cst();  // order: the flag before the clock: later transactions see it
+  announced_.push_back({storage, parts_.clock->current(), ends});
+}
+
+void DeltaPhases::watch(page::StorageId storage, const storage::InstallCounts& counts) {
+  if (counts.has_new_delta) announce(storage, false);
+  if (counts.is_delta_empty) {
+    empty_.try_emplace(storage, parts_.runtime->now_us());
+  } else {
+    empty_.erase(storage);
+  }
+}
+
+void DeltaPhases::step() {
+  if (announced_.empty() && empty_.empty()) return;
+  const epoch::Pinned pinned(parts_.clock, parts_.session);  // E17
+  const auto find = [this](page::StorageId id) -> occ::StorageControl* {
+    occ::StorageControl* const control = parts_.catalog->find(id);
+    return control == nullptr || control->is_dropped() ? nullptr : control;
+  };
+  const std::uint64_t now_us = parts_.runtime->now_us();
+  std::erase_if(empty_, [&](const auto& empty) {
+    if (now_us - empty.second < kEmptyUs) return false;
+    occ::StorageControl* const control = find(empty.first);
+    if (control != nullptr && control->delta_takes_puts()) {
+      control->clear_delta_takes_puts();
+      announce(empty.first, true);
+    }
+    return true;
+  });
+  std::erase_if(announced_, [&](const Announced& one) {
+    if (parts_.clock->reclaimable() < one.since) return false;
+    occ::StorageControl* const control = find(one.storage);
+    if (control == nullptr) return true;
+    if (one.ends) {
+      end(control);
+    } else {
+      control->set_delta_takes_puts();
+    }
+    return true;
+  });
+}
+
+// Ends the delta (M53), unless it has gained rows: then puts may go there again, since all
+// operations still look there. REQUIRES: the caller is pinned.
+void DeltaPhases::end(occ::StorageControl* control) {
+  if (storage::masstree::delta::is_empty(*parts_.pool, *control)) {
+    control->clear_has_delta();
+  } else {
+    control->set_delta_takes_puts();
+  }
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,56 @@
+#pragma once
+// DeltaPhases: when operations begin to look into the delta of a Master-Tree, and when they end
+// (M47, M53).
+//
+//   flag set or cleared ──announced──► known to all transactions ──step()──► takes puts, or ends
+//
+// Used by the gleaner's task alone.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/sessions/catalog.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/storage/base/installation.h"
+#include "foedus/epoch.h"
+
+namespace foedus::engine {
+
+class DeltaPhases {
+ public:
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    page::PagePool* pool = nullptr;
+    const Catalog* catalog = nullptr;
+    std::uint32_t session = 0;  // the slot of the gleaner's task in the clock
+  };
+  explicit DeltaPhases(const Parts& parts) : parts_(parts) {}
+  DeltaPhases(const DeltaPhases&) = delete;
+  DeltaPhases& operator=(const DeltaPhases&) = delete;
+
+  // Learns what an installation has found in a storage.
+  void watch(page::StorageId storage, const storage::InstallCounts& counts);
+  // Goes on where all transactions know of the last change.
+  void step();
+
+ private:
+  // A delta that will take puts, or end, once all transactions know it.
+  struct Announced {
+    page::StorageId storage{};
+    Epoch since;
+    bool ends = false;
+  };
+
+  void announce(page::StorageId storage, bool ends);
+  void end(occ::StorageControl* control);
+
+  const Parts parts_;
+  std::vector<Announced> announced_;
+  std::map<page::StorageId, std::uint64_t> empty_;  // with the time since when
+};
+
+}  // namespace foedus::engine

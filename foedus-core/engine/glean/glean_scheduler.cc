@@ -1,0 +1,214 @@
+#include "foedus-core/engine/glean/glean_scheduler.h"
+
+#include <optional>
+#include <utility>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kDueLookUs = 20'000;        // between two looks whether a glean is due
+constexpr std::uint64_t kEarlyLookUs = 5'000;       // instead, if a glean begins early (E44)
+constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // from the begin of the last glean
+constexpr std::uint64_t kNextGleanUs = 2'000'000;   // after a glean that failed
+}  // namespace
+
+// ---- requests
+
+Result<GleanReport> GleanScheduler::glean(const GleanProgressSink& progress) {
+  // A glean covers all that is committed now if it begins once that is durable.
+  FOEDUS_CHECK(parts_.durability->wait(parts_.clock->current(), base::Runtime::kForever));
+  const std::uint64_t request = parts_.requests->add(progress);
+  nudge();
+  return parts_.requests->wait(request);
+}
+
+// Ends a last glean at twice `most_us`: no estimate is worth a close() that hangs.
+void GleanScheduler::make_last(std::uint64_t most_us) {
+  if (parts_.tail->has_tail()) return;
+  const std::uint64_t behind = parts_.forecast->log_behind();
+  if (most_us == 0 || behind == 0 || parts_.newest->has_failed() || parts_.log->has_failed())
+    return;
+  if (parts_.forecast->us_of(behind) > static_cast<double>(most_us)) return;
+  last_until_us_.store_relaxed(parts_.runtime->now_us() + 2 * most_us);  // order: last_until_us()
+  // The task has reported what went wrong.
+  base::trying([this] { (void)glean({}).is_ok(); });
+}
+
+// ---- the task
+
+// Returns the percentage of their memory above which volatile pages cause a glean. It is lowered
+// (E44) only if the glean will write little more than was logged, as for rows in key order. For
+// random rows, fewer and larger gleans write less.
+std::uint32_t GleanScheduler::begin_percent(std::uint64_t log_bytes) const {
+  const std::uint32_t percent = parts_.options->glean.volatile_percent;
+  const bool is_cheap =
+      parts_.forecast->expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
+  return is_cheap ? parts_.installer->drop_goal().begin_percent(percent) : percent;
+}
+
+bool GleanScheduler::is_due(Drop* drop) const {
+  *drop = Drop::kAsNeeded;
+  const std::uint64_t now_us = parts_.runtime->now_us();
+  if (parts_.requests->is_waiting()) {
+    *drop = Drop::kAll;
+    return true;
+  }
+  if (parts_.newest->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
+  if (parts_.snapshots->is_awaited()) return true;
+  const std::uint64_t behind = parts_.forecast->log_behind();
+  // A snapshot covers whole epochs, and log may take long to become durable.
+  if (behind == 0 || !has_more_durable()) return false;
+  const GleanOptions& options = parts_.options->glean;
+  return (options.log_bytes != 0 && behind >= options.log_bytes) ||
+         (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
+         (options.pages != 0 && parts_.forecast->expected_pages(behind) >= options.pages) ||
+         (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
+         (options.volatile_percent != 0 &&
+          parts_.installer->pages_above(begin_percent(behind)) != 0);
+}
+
+// True if the durable epoch is past what the newest snapshot covers; otherwise a glean has nothing
+// to do.
+bool GleanScheduler::has_more_durable() const {
+  return parts_.durability->durable() > parts_.snapshots->covered();
+}
+
+// Handles a lack of memory outside a glean. Frees the memory kept from the last one, which may
+// help.
+std::uint64_t GleanScheduler::step_failed(const std::bad_alloc& thrown) noexcept {
+  parts_.orders->free_memory();
+  const Status status = base::out_of_memory(thrown);
+  parts_.operator_log->say_of_gleaner(LogLevel::kError, status);
+  parts_.requests->answer(step_request_, status);
+  return kDueLookUs;
+}
+
+std::uint64_t GleanScheduler::step() {
+  if (!parts_.state->is_recovery_over()) {
+    recover();
+    return 0;
+  }
+  if (!parts_.state->recovery_status().is_ok()) return kUntilNotified;
+  step_request_ = parts_.requests->newest();
+  parts_.installer->reclaim();
+  parts_.deltas->step();
+  if (!parts_.tail->step(step_request_)) return kDueLookUs;
+  if (std::exchange(has_recovered_, false)) parts_.retention->reclaim_recovered();
+  remove_unread();
+  Drop drop;
+  // Once close() has begun, only the last glean is made: other requesters get kClosed from
+  // GleanRequests::end().
+  const bool is_allowed = last_until_us() != 0 || parts_.state->check_open().is_ok();
+  if (!is_due(&drop) || !is_allowed) return step_idle();
+  step_request_ = parts_.requests->newest();
+  last_us_ = parts_.runtime->now_us();
+  Status status = base::catching([&] { return last_until_us() == 0 ? run(drop) : run_last(); });
+  if (!status.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kError, status);
+  const bool is_full = status.code() == ErrorCode::kOutOfSpace;
+  parts_.requests->answer(step_request_, std::move(status));
+  if (is_full) {
+    const Status freed = base::catching([this] { return parts_.retention->give_up_older(); });
+    if (!freed.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, freed);
+  }
+  return 0;
+}
+
+void GleanScheduler::recover() {
+  parts_.recovery->run();
+  has_recovered_ = parts_.state->recovery_status().is_ok();
+  if (has_recovered_) parts_.pool->allow_lending();  // recovery borrows no more off their bound
+}
+
+// Removes files that no transaction reads any more. A failure is no answer for those that wait for
+// a snapshot. The next glean, which may begin only after they asked, looks again.
+void GleanScheduler::remove_unread() {
+  const Status removed = base::catching([this] { return parts_.retention->remove_unread(); });
+  if (removed.is_ok()) return;
+  if (removed.code() == ErrorCode::kOutOfMemory) parts_.orders->free_memory();
+  parts_.operator_log->say_of_gleaner(LogLevel::kWarning, removed);
+  parts_.newest->set_has_failed(true);
+}
+
+// Does what is left to do while no glean is due. Returns the time until the next look.
+std::uint64_t GleanScheduler::step_idle() {
+  if (parts_.runtime->now_us() - last_us_ >= kKeepMemoryUs) parts_.orders->free_memory();
+  if (parts_.installer->settle_while_idle()) parts_.retention->stamp_removal();
+  parts_.retention->make_wanted_tier_room();
+  const bool is_early =
+      begin_percent(parts_.forecast->log_behind()) < parts_.options->glean.volatile_percent;
+  return is_early ? kEarlyLookUs : kDueLookUs;
+}
+
+Status GleanScheduler::run(Drop drop) {
+  GleanReport report;
+  const std::uint64_t begin_us = parts_.runtime->now_us();
+  GleanForecast::Running running(parts_.forecast);
+  const page::SnapshotNumber before = parts_.snapshots->newest();
+  FOEDUS_TRY(snapshot::Manifest manifest, make(
+                                              [&](const GleanProgress& progress) {
+                                                running.at(progress);
+                                                parts_.requests->tell(progress);
+                                              },
+                                              &report));
+  // Otherwise it was there.
+  running.has_snapshot(report, manifest.covered > parts_.snapshots->covered());
+  FOEDUS_SYNC_POINT("gleaning:manifest_durable");
+  parts_.newest->set(manifest);
+  FOEDUS_CHECK(parts_.log->remove_segments_up_to(manifest.covered));  // E16
+  FOEDUS_SYNC_POINT("gleaning:log_cut");
+  const std::uint64_t install_us = parts_.runtime->now_us();
+  running.at({.stage = GleanStage::kInstall});
+  (void)parts_.installer->take_cpu_us();  // of an installation that failed
+  const std::uint64_t install_cpu_us = base::thread_cpu_us();
+  FOEDUS_CHECK(parts_.installer->install(manifest, drop, &report));
+  FOEDUS_CHECK(parts_.installer->settle(manifest, before));
+  const std::uint64_t installed_us = parts_.runtime->now_us();
+  report.install_us = installed_us - install_us;
+  FOEDUS_CHECK(parts_.retention->reclaim_files(std::move(manifest), &report));
+  report.reclaim_us = parts_.runtime->now_us() - installed_us;
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + parts_.installer->take_cpu_us();
+  report.total_cpu_us += parts_.retention->take_cpu_us();  // a removal's end may count for the next
+  report.total_us = parts_.runtime->now_us() - begin_us;
+  running.has_ended(report);
+  parts_.requests->count(report);
+  return {};
+}
+
+// Installs nothing: no transaction will read volatile pages any more, so they need no files.
+Status GleanScheduler::run_last() {
+  GleanReport report;
+  FOEDUS_TRY(
+      const snapshot::Manifest manifest,
+      make([this](const GleanProgress& progress) { parts_.requests->tell(progress); }, &report));
+  parts_.retention->take_uninstalled(manifest);
+  return parts_.retention->remove_superseded();
+}
+
+// Makes the next snapshot. Returns the newest one if nothing has become durable since.
+Result<snapshot::Manifest> GleanScheduler::make(const GleanProgressSink& progress,
+                                                GleanReport* report) {
+  FOEDUS_CHECK(parts_.newest->look_again());
+  const GleanForecast& forecast = *parts_.forecast;
+  FOEDUS_CHECK(parts_.retention->make_disk_room(forecast.most_pages(forecast.log_behind())));
+  const std::optional<snapshot::Manifest> previous = parts_.newest->get();
+  const snapshot::Manifest* const before = previous.has_value() ? &*previous : nullptr;
+  GleanOrder order = parts_.orders->next(before, parts_.unapplied->get());
+  if (before != nullptr && order.covered <= before->covered) {
+    report->snapshot = static_cast<std::uint32_t>(before->number);
+    report->covered = before->covered;
+    return *before;
+  }
+  order.log_bytes = forecast.log_behind();
+  order.progress = progress;
+  if (const std::uint64_t until_us = last_until_us(); until_us != 0) {
+    order.is_given_up = [this, until_us] { return parts_.runtime->now_us() >= until_us; };
+  }
+  return make_snapshot(order, report);
+}
+
+}  // namespace foedus::engine

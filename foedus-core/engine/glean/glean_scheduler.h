@@ -1,0 +1,104 @@
+#pragma once
+// GleanScheduler: the gleaner's task. It decides when an open database makes its next snapshot, and
+// has it made, installed, and the log cut (paper §7). Before the first it ends the recovery that
+// open() began (recovery.h).
+//
+//   due ──► order: durable epoch, then the log's segments ──► make_snapshot() ──► manifest durable
+//                                                                                     │
+//        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/glean/delta_phases.h"
+#include "foedus-core/engine/glean/glean_orders.h"
+#include "foedus-core/engine/glean/glean_requests.h"
+#include "foedus-core/engine/glean/recovery.h"
+#include "foedus-core/engine/glean/snapshot_installer.h"
+#include "foedus-core/engine/glean/snapshot_retention.h"
+#include "foedus-core/engine/glean/tail_glean.h"
+#include "foedus-core/engine/pace/glean_forecast.h"
+#include "foedus-core/engine/setup/open_state.h"
+#include "foedus-core/engine/setup/operator_log.h"
+#include "foedus-core/engine/snapshots/newest_manifest.h"
+#include "foedus-core/engine/snapshots/snapshots.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus/database.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class GleanScheduler final : public base::Task {
+ public:
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const OpenState* state = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    page::PagePool* pool = nullptr;
+    log::Log* log = nullptr;
+    internal::DurabilityWaits* durability = nullptr;
+    Snapshots* snapshots = nullptr;
+    NewestManifest* newest = nullptr;
+    GleanRequests* requests = nullptr;
+    GleanForecast* forecast = nullptr;
+    GleanOrders* orders = nullptr;
+    DeltaPhases* deltas = nullptr;
+    SnapshotInstaller* installer = nullptr;
+    SnapshotRetention* retention = nullptr;
+    const UnappliedTail* unapplied = nullptr;
+    TailGlean* tail = nullptr;
+    Recovery* recovery = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit GleanScheduler(const Parts& parts) : parts_(parts), last_us_(parts.runtime->now_us()) {}
+  GleanScheduler(const GleanScheduler&) = delete;
+  GleanScheduler& operator=(const GleanScheduler&) = delete;
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // Makes a snapshot that covers all commits so far, installs it and drops all volatile pages that
+  // did not change since. On an error, the gleaner's, the database is what it was.
+  Result<GleanReport> glean(const GleanProgressSink& progress);
+  // Makes a last snapshot, of all commits, if it is expected to take no longer than `most_us`. All
+  // commits will be durable with or without it, so failures are told to the log sink only.
+  // REQUIRES: recovery was successful; all transactions are over, and none begins any more.
+  void make_last(std::uint64_t most_us);
+  // Makes the task check whether a glean is due.
+  void nudge() { parts_.runtime->notify(this); }
+
+  const char* name() const override { return "foedus-gleaner"; }
+  std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
+
+ private:
+  void recover();
+  void remove_unread();
+  bool is_due(Drop* drop) const;
+  bool has_more_durable() const;
+  std::uint32_t begin_percent(std::uint64_t log_bytes) const;
+  std::uint64_t step_idle();
+  Status run(Drop drop);
+  Status run_last();
+  Result<snapshot::Manifest> make(const GleanProgressSink& progress, GleanReport* report);
+  std::uint64_t last_until_us() const {
+    return last_until_us_
+        .load_relaxed();  // order: relaxed, the request for the last glean orders it
+  }
+
+  const Parts parts_;
+
+  // Used by step().
+  bool has_recovered_ = false;      // and its leftover work is still to be done
+  std::uint64_t last_us_;           // when the last glean began
+  std::uint64_t step_request_ = 0;  // the last request when the step began
+
+  // Time when make_last() gives up its glean; 0: not called. Own synchronization.
+  base::AtomicWord<std::uint64_t> last_until_us_;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,92 @@
+#pragma once
+// InstallThreads: the threads that install a snapshot together with the gleaner's own. Each belongs
+// to a SOC, and has a stock of pages and a cache pin of its own (storage/base/install_workers.h).
+//
+//   E49 A thread runs for as long as one installation, and works only while run() is called. So the
+//       caller's pin (E17) holds the pages that the thread looks at, from before its work begins
+//       until after it has ended. Its own pin is for pages of the cache.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/base/install_workers.h"
+#include "foedus/options.h"
+
+namespace foedus::engine {
+
+// Frees all retired pages that are due: SessionPages::reclaim() moves only some of many (P15).
+void reclaim_all(page::SessionPages* pages);
+
+class InstallThreads final : public storage::InstallWorkers {
+ public:
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    const numa::Topology* topology = nullptr;
+    Facility numa_binding = Facility::kTry;
+    epoch::EpochClock* clock = nullptr;
+    page::PagePool* pool = nullptr;
+    // The threads use the clock's slots from this one on, which are theirs alone.
+    std::uint32_t first_slot = 0;
+  };
+  // `count`: all installers, the caller's thread included; more than one. `first`: the caller's
+  // worker.
+  InstallThreads(const Parts& parts, std::uint32_t count, const Worker& first);
+  ~InstallThreads() override;
+
+  // Stops the threads when it goes. They are started when there is work for them.
+  class Running {
+   public:
+    explicit Running(InstallThreads* threads) : threads_(threads) {}
+    ~Running() {
+      if (threads_ != nullptr) threads_->stop();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    InstallThreads* const threads_;  // null: there are none
+  };
+
+  std::span<const Worker> workers() const override { return workers_; }
+  void run(const std::function<void(std::size_t)>& work) override;
+
+  // Returns pages that the threads have dropped to the pool, if they are due. REQUIRES, as all that
+  // follows: run() is not called.
+  void reclaim();
+  // Returns the number of dropped pages that wait for their epochs.
+  std::uint64_t retired_count() const;
+  // Returns the processor time of the threads that were started, since the last call.
+  std::uint64_t take_cpu_us();
+
+ private:
+  class Thread;
+
+  void start();
+  void stop();
+  void work(Thread* thread, std::size_t worker);
+
+  const Parts parts_;
+  std::vector<Worker> workers_;                   // constant
+  std::vector<std::unique_ptr<Thread>> threads_;  // of all workers but the first; constant
+  // Used by the caller's thread.
+  std::size_t started_ = 0;
+  bool has_tried_ = false;  // to start all of them
+
+  base::WaitPoint done_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  const std::function<void(std::size_t)>* work_ = nullptr;  // of the last run()
+  std::size_t left_ = 0;                                    // threads that have not done it
+  std::uint64_t cpu_us_ = 0;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,106 @@
+#pragma once
+// Recovery: makes the next snapshot of the log that the newest one does not cover, by a glean
+// (paper §6.3, appendix B.3). Meanwhile snapshot transactions read those that were found. A long
+// log is only sorted: the database opens, and rows wait for their first touch (unapplied.h).
+//
+//   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
+//   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
+//                          └─► its rows wait ───────────┘                            ──► over
+//
+//   E23 Until recovery is over there is no volatile page, no root pointer that a reader follows,
+//       and no commit. Only transactions of snapshot isolation begin, and they follow the roots of
+//       the snapshot that they entered. So recovery may set roots and drop storages without the
+//       precautions of a running database. Files go by the rule for snapshot readers alone (E52,
+//       E53).
+//   E24 A thread that waits for its end holds no mutex that run() takes: the catalog's is taken
+//       after the wait.
+//   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
+//       which the next open recovers the same. Until the log begins, nothing was added but a
+//       snapshot of what the log holds, and nothing removed but files that it does not need. The
+//       log is cut after that.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/glean/glean_orders.h"
+#include "foedus-core/engine/glean/snapshot_retention.h"
+#include "foedus-core/engine/glean/tail_glean.h"
+#include "foedus-core/engine/sessions/catalog.h"
+#include "foedus-core/engine/sessions/session_factory.h"
+#include "foedus-core/engine/sessions/unapplied.h"
+#include "foedus-core/engine/setup/borrowed_memory.h"
+#include "foedus-core/engine/setup/open_state.h"
+#include "foedus-core/engine/setup/operator_log.h"
+#include "foedus-core/engine/setup/session_memory.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/engine/snapshots/newest_manifest.h"
+#include "foedus-core/engine/snapshots/snapshots.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class Recovery {
+ public:
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    OpenState* state = nullptr;
+    device::Device* device = nullptr;
+    log::Log* log = nullptr;
+    internal::DurabilityWaits* durability = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    const page::PagePool* pool = nullptr;
+    SessionMemory* session_memory = nullptr;
+    SessionFactory* sessions = nullptr;
+    Snapshots* snapshots = nullptr;
+    Catalog* catalog = nullptr;
+    NewestManifest* newest = nullptr;
+    SnapshotRetention* retention = nullptr;
+    GleanOrders* orders = nullptr;
+    TailGlean* tail = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit Recovery(const Parts& parts) : parts_(parts) {}
+  Recovery(const Recovery&) = delete;
+  Recovery& operator=(const Recovery&) = delete;
+
+  // Makes the snapshots that were found readable, before any user has a session. `newest`: the
+  // newest one, if any.
+  Status begin(std::optional<snapshot::Manifest> newest);
+  // Does the rest. Called once, by the gleaner's task.
+  void run();
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // Returns the newest epoch of what was found that no snapshot had when recovery ended; none:
+  // there was nothing. REQUIRES: OpenState::is_recovery_over().
+  Epoch found_up_to() const { return found_up_to_; }
+
+ private:
+  Status check_given_up() const;
+  Status publish_found();
+  Status recover();
+  Status glean_tail_in_room(FoundCatalog* found);
+  Status glean_tail(FoundCatalog* found);
+  bool can_wait(const SortedTail& tail) const;
+  Status compose(SortedTail* tail);
+  Status hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered);
+  std::uint64_t bytes_to_borrow() const;
+  Status tidy();
+
+  const Parts parts_;
+
+  // Used by begin(), then by run().
+  std::optional<snapshot::Manifest> manifest_;  // the newest one
+  std::unique_ptr<Unapplied> unapplied_;        // rows of the tail, if they wait
+  Epoch found_up_to_;                           // constant once recovery is over
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,191 @@
+#include "foedus-core/engine/glean/snapshot_retention.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/snapshot/unneeded.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
+constexpr std::uint64_t kReadersLookUs = 500;
+constexpr std::uint64_t kDiskFactor = 3;
+constexpr std::uint64_t kDiskPagesFree = 1024;  // beside kDiskFactor for each live page
+constexpr std::uint64_t kMovedShare = 4;  // of the live pages: a move writes less than this part
+
+}  // namespace
+
+Status SnapshotRetention::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
+  FOEDUS_CHECK(move_pages(&manifest, report));
+  for (const snapshot::ManifestFile& file : manifest.files) {
+    report->pages_live += file.live_pages;
+    report->pages_total += file.pages;
+  }
+  FOEDUS_CHECK(wait_and_remove());
+  make_tier_room();
+  return {};
+}
+
+void SnapshotRetention::take_uninstalled(const snapshot::Manifest& manifest, bool is_newest) {
+  is_newest ? parts_.newest->set(manifest) : parts_.newest->set_older(manifest);
+  parts_.installer->set_installed(manifest);
+}
+
+void SnapshotRetention::make_wanted_tier_room() {
+  if (parts_.device->wants_room()) make_tier_room();
+}
+
+// Makes room in the NVM tier. A tier that fails or is full stops no glean that finds room.
+void SnapshotRetention::make_tier_room() {
+  const Status moved = parts_.device->make_room();
+  if (!moved.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, moved);
+}
+
+// Returns the pages of all snapshot files. A file is there for as long as a manifest lists it.
+Result<std::uint64_t> SnapshotRetention::pages_of_files() const {
+  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(parts_.device));
+  std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint64_t> files;
+  for (const page::SnapshotNumber number : numbers) {
+    const auto manifest = snapshot::read_manifest(parts_.device, number);
+    if (snapshot::is_damage(manifest.code())) continue;  // name_damaged() reports it
+    FOEDUS_CHECK(manifest.status());
+    for (const snapshot::ManifestFile& file : manifest->files) {
+      files[{file.snapshot, file.soc}] = file.pages;
+    }
+  }
+  std::uint64_t pages = 0;
+  for (const auto& [file, count] : files) pages += count;
+  return pages;
+}
+
+Status SnapshotRetention::make_disk_room(std::uint64_t pages) {
+  const std::optional<snapshot::Manifest> newest = parts_.newest->get();
+  if (!newest.has_value()) return {};
+  // The bound is that of the live pages now: how many there will be is not known yet.
+  const std::uint64_t bound = kDiskFactor * parts_.newest->live_pages() + kDiskPagesFree;
+  FOEDUS_TRY(const std::uint64_t there, pages_of_files());
+  if (there + pages <= bound) return {};
+  parts_.snapshots->expire_all_but_newest();
+  FOEDUS_CHECK(parts_.installer->settle(*newest, newest->number));
+  return wait_and_remove();
+}
+
+Status SnapshotRetention::give_up_older() {
+  parts_.newest->set_has_failed(true);
+  FOEDUS_CHECK(parts_.newest->look_again());
+  parts_.snapshots->expire_all_but_newest();
+  FOEDUS_CHECK(wait_and_remove());
+  closer_.wait();  // E50: what sorts next may have to spill
+  make_tier_room();
+  return {};
+}
+
+// Moves live pages of mostly superseded files. `manifest` becomes that of the same snapshot in new
+// files.
+Status SnapshotRetention::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
+  FOEDUS_CHECK(parts_.newest->restore_lost());
+  *manifest = *parts_.newest->get();
+  FOEDUS_CHECK(make_disk_room(parts_.newest->live_pages() / kMovedShare));
+  closer_.wait();  // E50
+  FOEDUS_TRY(auto moved, reclaim_pages(parts_.device, *manifest, ReclaimFrom::kUsual, report));
+  if (!moved.has_value()) return {};
+  *manifest = std::move(*moved);
+  parts_.newest->set(*manifest);
+  FOEDUS_SYNC_POINT("gleaning:moved");
+  GleanReport second;  // nothing is dropped: `report` keeps its counts
+  return parts_.installer->install(*manifest, Drop::kNone, &second);
+}
+
+void SnapshotRetention::reclaim_recovered() {
+  const std::optional<snapshot::Manifest> found = parts_.newest->get();
+  if (!found.has_value()) return;
+  FOEDUS_SYNC_POINT("gleaning:recovered");
+  snapshot::Manifest newest = *found;
+  GleanReport report;
+  Status status = move_pages(&newest, &report);
+  const bool has_moved = status.is_ok() && newest.number != found->number;
+  if (has_moved) status = wait_and_remove();
+  make_tier_room();
+  if (status.is_ok()) return;
+  parts_.operator_log->say_of_gleaner(LogLevel::kWarning, status);
+  parts_.newest->set_has_failed(true);  // the next glean looks again
+}
+
+void SnapshotRetention::stamp_removal() {
+  base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
+  removal_stamp_ = parts_.clock->current();
+  stamped_installation_ = parts_.installer->installations();
+}
+
+// Removes files once their readers are over. If they are not over soon, a later step does it.
+Status SnapshotRetention::wait_and_remove() {
+  epoch::EpochClock& clock = *parts_.clock;
+  stamp_removal();
+  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kReadersLookUs) {
+    if (clock.reclaimable() >= removal_stamp_) break;
+    clock.hurry(removal_stamp_);
+    parts_.runtime->pause(kReadersLookUs);
+  }
+  return remove_if_unread();
+}
+
+Status SnapshotRetention::remove_unread() {
+  if (!parts_.snapshots->expire().empty()) stamp_removal();
+  return remove_if_unread();
+}
+
+Status SnapshotRetention::remove_if_unread() {
+  // A stamp from before the last installation says nothing of what is superseded now.
+  if (stamped_installation_ != parts_.installer->installations()) removal_stamp_ = {};
+  if (!removal_stamp_.is_valid() || parts_.clock->reclaimable() < removal_stamp_) return {};
+  removal_stamp_ = {};
+  FOEDUS_SYNC_POINT("gleaning:before_removal");
+  return remove_superseded();
+}
+
+// Reports an old manifest that is damaged, once. It is not in the way: its readers have it in
+// memory, and its files stay until it is not kept any more. Until then the operator may copy it.
+Status SnapshotRetention::name_damaged(page::SnapshotNumber number) {
+  if (damaged_.contains(number)) return {};
+  Status status = snapshot::read_manifest(parts_.device, number).status();
+  if (!snapshot::is_damage(status.code())) return status;
+  damaged_.insert(number);
+  base::trying([&] {
+    parts_.operator_log->say(
+        LogLevel::kWarning,
+        "an old snapshot is lost when the database is closed: " + status.message());
+  });
+  return {};
+}
+
+Status SnapshotRetention::remove_superseded() {
+  FOEDUS_CHECK(parts_.newest->restore_lost());
+  Snapshots& snapshots = *parts_.snapshots;
+  snapshots.expire();
+  std::vector<page::SnapshotNumber> keep = snapshots.in_use();
+  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(parts_.device));
+  const page::SnapshotNumber oldest = parts_.installer->oldest_needed();
+  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
+               [oldest](page::SnapshotNumber number) { return number >= oldest; });
+  for (const page::SnapshotNumber number : numbers) {
+    const bool is_kept = std::find(keep.begin(), keep.end(), number) != keep.end();
+    if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
+  }
+  device::OpenFiles removed;
+  Status status = snapshot::remove_unneeded(parts_.device, keep, parts_.caches->files(),
+                                            parts_.caches->pages(), &removed);
+  closer_.close(std::move(removed));  // E50
+  return status;
+}
+
+}  // namespace foedus::engine

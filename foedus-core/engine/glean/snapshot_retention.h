@@ -1,0 +1,107 @@
+#pragma once
+// SnapshotRetention: which manifests, files and pages of snapshots stay, and for how long. Moves
+// live pages of mostly superseded files, and removes what nothing needs.
+//
+//   E16 The log is cut only up to what a durable manifest covers. For each storage it is known
+//       since which snapshot nothing volatile leads to an earlier one (O16). Manifests before the
+//       oldest of these, and files that only they list, are removed. That waits for transactions
+//       that began before, and spares manifests that are read or kept.
+//   E37 The files of snapshots take at most three pages for each live one and 4 MiB. What a glean
+//       or a move writes counts. Where it would be more, snapshots before the newest are kept no
+//       longer. What a transaction reads stays: it is waited for, but not for long.
+//   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
+//       next glean sorts. That is done before a glean or a move writes its first page, so E37
+//       holds.
+//
+// Used by the gleaner's task, recovery included, and before that runs.
+
+#include <cstdint>
+#include <set>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/file_closer.h"
+#include "foedus-core/engine/glean/snapshot_installer.h"
+#include "foedus-core/engine/setup/operator_log.h"
+#include "foedus-core/engine/snapshots/newest_manifest.h"
+#include "foedus-core/engine/snapshots/snapshot_caches.h"
+#include "foedus-core/engine/snapshots/snapshots.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus/database.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class SnapshotRetention {
+ public:
+  struct Parts {
+    base::Runtime* runtime = nullptr;
+    device::Device* device = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    Snapshots* snapshots = nullptr;
+    SnapshotCaches* caches = nullptr;
+    NewestManifest* newest = nullptr;
+    SnapshotInstaller* installer = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit SnapshotRetention(const Parts& parts) : parts_(parts), closer_(parts.runtime) {}
+  SnapshotRetention(const SnapshotRetention&) = delete;
+  SnapshotRetention& operator=(const SnapshotRetention&) = delete;
+
+  // ---- while there are no volatile pages: recovery, and the last glean -------------------------
+
+  // Makes the manifest the newest one, durable and readable; without `is_newest`, the newest so
+  // far. Nothing in memory leads to earlier snapshots.
+  void take_uninstalled(const snapshot::Manifest& manifest, bool is_newest = true);
+  // Removes manifests and files that nothing needs (E16, E53). A later call finds those that could
+  // not be removed. REQUIRES: no volatile page leads to pages that only earlier snapshots have, and
+  // no transaction is open that may have seen one that did.
+  Status remove_superseded();
+
+  // ---- gleans ----------------------------------------------------------------------------------
+
+  // Makes room for `pages` more within the bound of disk (E37). If there is too little, makes sure
+  // that nothing volatile leads to snapshots before the newest one, and removes these.
+  Status make_disk_room(std::uint64_t pages);
+  // Returns once all blocks of removed files are free (E50).
+  void wait_for_blocks() { closer_.wait(); }
+  // Moves live pages and removes files (E16). A later glean, or open(), removes what a failure
+  // leaves. `manifest`: the newest one, which is installed.
+  Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
+  // Does what recovery, for whose end callers waited, has left to the running database.
+  void reclaim_recovered();
+  // Makes room after a glean that failed for want of it (E27). Makes the newest manifest durable
+  // and known here. Earlier snapshots are kept no longer, and are removed.
+  Status give_up_older();
+  // Returns the processor time of the removals, since the last call.
+  std::uint64_t take_cpu_us() { return closer_.take_cpu_us(); }
+
+  // ---- between gleans --------------------------------------------------------------------------
+
+  // Stamps files for removal: transactions that began before now may have seen older pointers.
+  void stamp_removal();
+  // Removes files that were stamped, or whose last reader has left, if no transaction reads them.
+  // A later call finds what could not be removed.
+  Status remove_unread();
+  // Makes room in the NVM tier if the device asks for it.
+  void make_wanted_tier_room();
+
+ private:
+  Result<std::uint64_t> pages_of_files() const;
+  Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
+  Status wait_and_remove();
+  Status remove_if_unread();
+  Status name_damaged(page::SnapshotNumber number);
+  void make_tier_room();
+
+  const Parts parts_;
+  device::FileCloser closer_;
+  // Files wait for transactions that began up to this epoch; none: no files wait.
+  Epoch removal_stamp_;
+  std::uint64_t stamped_installation_ = 0;  // the last one before the stamp
+  // Old manifests that were found damaged and reported to the operator.
+  std::set<page::SnapshotNumber> damaged_;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,64 @@
+#include "foedus-core/engine/sessions/txn_watch.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/sessions/session.h"
+
+namespace foedus::engine {
+
+namespace {
+
+using occ::TxnTurn;
+
+constexpr std::uint64_t kLookUsMax = 100'000;
+
+}  // namespace
+
+std::uint64_t TxnWatch::step() {
+  const std::uint64_t now_us = parts_.runtime->now_us();
+  parts_.sessions->for_each([&](EngineSession& session) { look_at(&session, now_us); });
+  return std::clamp<std::uint64_t>(timeout_us_ / 4, 1'000, kLookUsMax);
+}
+
+void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
+  SessionSlot& slot = session->slot();
+  // order: relaxed twice: the exchange decides which transaction it is. One that begins in between
+  // has another turn.
+  std::uint64_t turn = slot.turn.load_relaxed();
+  const std::uint64_t since_us = slot.since_us.load_relaxed();
+  if (!TxnTurn::is_open(turn)) return;
+  if (!TxnTurn::is_revoked(turn)) {
+    // since_us is too early by an epoch at most.
+    const std::uint64_t bound_us = timeout_us_ + parts_.options->epoch_interval_us;
+    if (now_us < since_us || now_us - since_us <= bound_us) return;
+    if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
+    turn |= TxnTurn::kRevoked;
+    parts_.operator_log->say(LogLevel::kWarning,
+                             "a transaction is rolled back, which was open for longer than "
+                             "transaction_timeout_us (" +
+                                 std::to_string(timeout_us_) + "): session " +
+                                 std::to_string(session->context().session()) + ", thread " +
+                                 std::to_string(slot.thread.load_relaxed()));  // order: for people
+  }
+  base::fence_seq_cst();  // order: E36, the watch's half
+  FOEDUS_SYNC_POINT("txn_watch:revoked");
+  const std::lock_guard lock(ending_mutex_);
+  // order: acquire, pairs with the end of an operation: what it did is seen.
+  if (slot.inside.load_acquire() != 0) return;
+  if (slot.turn.load_relaxed() != turn)
+    return;  // order: relaxed: its owner ends it under the mutex
+  session->roll_back_revoked();
+}
+
+void TxnWatch::end_revoked(EngineSession* session) {
+  SessionSlot& slot = session->slot();
+  // order: relaxed, as is_in(): the owner's own turn, or flags that the watch has added.
+  if (!TxnTurn::is_revoked(slot.turn.load_relaxed())) return;
+  const std::lock_guard lock(ending_mutex_);
+  const std::uint64_t turn = slot.turn.load_relaxed();  // order: relaxed, under the mutex
+  if (TxnTurn::is_open(turn)) session->roll_back_revoked();
+  slot.turn.store_relaxed(TxnTurn::number_of(turn) + 1);  // order: relaxed, own word from here on
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,42 @@
+#pragma once
+// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us. So
+// a forgotten one does not hold locks, pages and a snapshot for ever.
+//
+// A transaction in the midst of an operation is rolled back when the operation returns (E36).
+
+#include <cstdint>
+#include <mutex>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/sessions/session_pool.h"
+#include "foedus-core/engine/setup/operator_log.h"
+
+namespace foedus::engine {
+
+class TxnWatch final : public base::Task {
+ public:
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    const SessionPool* sessions = nullptr;
+    const OperatorLog* operator_log = nullptr;
+  };
+  explicit TxnWatch(const Parts& parts)
+      : parts_(parts), timeout_us_(parts.options->transaction_timeout_us) {}
+
+  // Ends the revoked transaction of `session`, in the thread that owns it. Returns at once if the
+  // transaction was not revoked.
+  void end_revoked(EngineSession* session);
+
+  const char* name() const override { return "foedus-watch"; }
+  std::uint64_t step() override;
+
+ private:
+  void look_at(EngineSession* session, std::uint64_t now_us);
+
+  const Parts parts_;
+  const std::uint64_t timeout_us_;
+  std::mutex ending_mutex_;  // held while a revoked transaction is rolled back
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,325 @@
+#include "foedus-core/engine/sessions/unapplied.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/sessions/catalog.h"
+#include "foedus-core/engine/sessions/session_factory.h"
+#include "foedus-core/engine/sessions/tail_row.h"
+#include "foedus-core/engine/setup/open_state.h"
+#include "foedus-core/engine/snapshots/snapshots.h"
+#include "foedus-core/txn/commit.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kClaimLookUs = 20;   // whether a row that another thread has is applied
+constexpr std::uint64_t kOverLookUs = 1000;  // whether all rows of a storage are
+// Rows that a scan applies at a time: a few pages' worth, so that a short scan stays short.
+constexpr std::size_t kRowsOfScan = 64;
+// Tries of a transaction that applies one row, which conflicts with changes of its page. There are
+// no more: the page may be full of records that a user has locked.
+constexpr int kTries = 4;
+constexpr std::uint64_t kAppliersLockWaitUs = 10'000;
+constexpr std::uint64_t kOverWaitUs = 1'000'000;
+
+}  // namespace
+
+// Holds one of the sessions for as long as a row is claimed (E42).
+class Unapplied::Claim {
+ public:
+  // `first`: where it begins to look for a free session; the same for the same row.
+  Claim(Unapplied* all, std::size_t first) : lock_(lock(all, first, &session_)) {}
+  EngineSession* session() const { return session_; }
+
+ private:
+  static std::unique_lock<std::mutex> lock(Unapplied* all, std::size_t first,
+                                           EngineSession** session) {
+    for (std::uint32_t i = 0; i < kSessions; ++i) {
+      Applier& applier = all->appliers_[(first + i) % kSessions];
+      std::unique_lock lock(applier.mutex, std::try_to_lock);
+      if (!lock.owns_lock()) continue;
+      *session = applier.session.get();
+      return lock;
+    }
+    Applier& applier = all->appliers_[first % kSessions];
+    std::unique_lock lock(applier.mutex);
+    *session = applier.session.get();
+    return lock;
+  }
+
+  EngineSession* session_ = nullptr;
+  const std::unique_lock<std::mutex> lock_;
+};
+
+Unapplied::Unapplied(const Parts& parts, Epoch covered) : parts_(parts), covered_(covered) {}
+
+Unapplied::~Unapplied() { leave_found(); }
+
+// Leaves the snapshot that was found, once.
+void Unapplied::leave_found() {
+  if (found_ != nullptr) parts_.snapshots->leave(looker_->context().session());
+  found_ = nullptr;
+}
+
+Result<std::unique_ptr<Unapplied>> Unapplied::make(const Parts& parts,
+                                                   std::unique_ptr<SortedTail>* tail,
+                                                   BorrowedMemory* borrowed, Epoch covered) {
+  return base::catching([&]() -> Result<std::unique_ptr<Unapplied>> {
+    std::unique_ptr<Unapplied> made(new Unapplied(parts, covered));
+    FOEDUS_CHECK(made->make_parts(**tail));
+    made->tail_ = std::move(*tail);
+    // Half of the gleaner's own memory is left to other gleans.
+    const std::uint64_t held = made->bytes_held();
+    borrowed->keep(held - std::min(held, parts.options->glean.memory_bytes / 2));
+    made->borrowed_.take(borrowed);
+    return made;
+  });
+}
+
+Status Unapplied::make_parts(const SortedTail& tail) {
+  FOEDUS_TRY(looker_, parts_.sessions->make_applier(kSessions));
+  for (std::uint32_t i = 0; i < kSessions; ++i) {
+    FOEDUS_TRY(appliers_[i].session, parts_.sessions->make_applier(i));
+    appliers_[i].session->context().locks().set_wait_us(kAppliersLockWaitUs);
+  }
+  for (std::size_t i = 0; i < tail.storages().size(); ++i) {
+    Rows rows;
+    rows.id = tail.storages()[i].id;
+    rows.place = i;
+    rows.count = tail.record_count(i);
+    if (rows.count == 0) continue;
+    if (tail.storages()[i].kind != StorageKind::kSequential) {
+      rows.states = std::make_unique<base::AtomicWord<std::uint8_t>[]>(rows.count);
+    }
+    rows_.push_back(std::move(rows));
+  }
+  return {};
+}
+
+void Unapplied::attach() {
+  found_ = parts_.snapshots->enter(looker_->context().session());
+  for (Rows& rows : rows_) {
+    rows.control = parts_.catalog->find(rows.id);
+    FOEDUS_INVARIANT(rows.control != nullptr, static_cast<std::uint32_t>(rows.id));
+    if (found_ != nullptr) rows.root = found_->root_of(rows.id);
+    rows.control->set_unapplied();
+  }
+}
+
+Unapplied::Rows* Unapplied::find(const occ::StorageControl& control) {
+  const auto found = std::ranges::lower_bound(rows_, control.id(), {}, &Rows::id);
+  return found != rows_.end() && found->control == &control ? &*found : nullptr;
+}
+
+std::size_t Unapplied::end_of_row(const Rows& rows, std::size_t begin) const {
+  const std::string_view key = record(rows, begin).key();
+  std::size_t end = begin + 1;
+  while (end != rows.count && record(rows, end).key() == key) ++end;
+  return end;
+}
+
+std::size_t Unapplied::begin_of_row(const Rows& rows, std::size_t last) const {
+  const std::string_view key = record(rows, last).key();
+  while (last != 0 && record(rows, last - 1).key() == key) --last;
+  return last;
+}
+
+// ---- users
+
+Status Unapplied::touch(occ::StorageControl* control, std::string_view key) {
+  Rows* const rows = find(*control);
+  if (rows == nullptr || rows->states == nullptr) return {};
+  const std::size_t begin = tail_->find(rows->place, key);
+  if (begin == rows->count || record(*rows, begin).key() != key) return {};
+  return apply_row(rows, begin);
+}
+
+// Applies the row, or waits until another thread has applied it (E39, E42).
+Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
+  base::AtomicWord<std::uint8_t>& state = rows->states[begin];
+  // order: acquire, pairs with the release below: what was applied is seen.
+  while (state.load_acquire() != kApplied) {
+    {
+      const Claim claim(this, begin);
+      // order: relaxed, the mutex orders it.
+      const bool is_over = is_over_.load_relaxed() != 0;
+      std::uint8_t expected = kWaiting;
+      // Once is_over is set no session claims a row, so that the row can be ended here. order:
+      // acq_rel, pairs with the release below.
+      if (state.compare_exchange_acq_rel(expected, is_over ? kApplied : kClaimed)) {
+        if (is_over) return {};
+        FOEDUS_SYNC_POINT("unapplied:claimed");
+        Status applied =
+            base::catching([&] { return apply_claimed(claim.session(), *rows, begin); });
+        // order: release, pairs with the acquire above.
+        state.store_release(applied.is_ok() ? kApplied : kWaiting);
+        return applied;
+      }
+      if (expected == kApplied) return {};
+    }
+    parts_.runtime->pause(kClaimLookUs);
+  }
+  return {};
+}
+
+Status Unapplied::apply_claimed(EngineSession* session, const Rows& rows, std::size_t begin) {
+  const std::size_t end = end_of_row(rows, begin);
+  for (int i = 1;; ++i) {
+    Status applied = try_apply(session, rows, begin, end);
+    if (applied.code() != ErrorCode::kConflict || i == kTries) return applied;
+    parts_.runtime->pause(kClaimLookUs);
+  }
+}
+
+Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_t begin,
+                            std::size_t end) {
+  occ::TxnContext& txn = session->context();
+  const std::string_view key = record(rows, begin).key();
+  TailRow row(rows.control, rows.root);
+  std::size_t first = end;
+  while (first != begin && !row.is_whole(record(rows, first - 1))) --first;
+  txn.begin({});
+  const auto fill = [&]() -> Status {
+    if (first == begin) {
+      FOEDUS_CHECK(row.read(txn, key));
+    } else {
+      --first;  // to the last whole one
+    }
+    for (std::size_t i = first; i != end; ++i) FOEDUS_CHECK(row.change(record(rows, i)));
+    return row.write(txn, key);
+  };
+  Status status = base::catching(fill);
+  if (!status.is_ok()) {
+    txn::rollback(&txn);
+    return status;
+  }
+  Epoch epoch;
+  status = txn::commit(&txn, &epoch);
+  if (!status.is_ok()) txn.forget_retry();  // E39: the next try locks nothing
+  return status;
+}
+
+// Waits until the rows have ended. An open transaction holds back pages that the gleaner may need,
+// so it conflicts after a while.
+Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
+  for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
+    FOEDUS_CHECK(parts_.snapshots->trouble());
+    if (waited_us >= kOverWaitUs || occ::TxnTurn::is_revoked(txn->turn())) {
+      return txn->conflict(ConflictReason::kPageInstalled, control);
+    }
+    parts_.runtime->pause(kOverLookUs);
+  }
+  return {};
+}
+
+Unapplied::Range Unapplied::range(occ::StorageControl* control, std::string_view low,
+                                  std::string_view high, bool reverse) {
+  Range range;
+  Rows* const rows = find(*control);
+  if (rows == nullptr) return range;
+  const std::size_t begin = tail_->find(rows->place, low);
+  const std::size_t end =
+      high.empty() ? rows->count : std::max(begin, tail_->find(rows->place, high));
+  range.all_ = this;
+  range.rows_ = rows;
+  range.reverse_ = reverse;
+  range.next_ = reverse ? end : begin;
+  range.end_ = reverse ? begin : end;
+  return range;
+}
+
+std::string_view Unapplied::Range::waiting_key() const {
+  return all_->record(*rows_, reverse_ ? next_ - 1 : next_).key();
+}
+
+Status Unapplied::Range::apply_some() {
+  for (std::size_t i = 0; i < kRowsOfScan && !is_applied(); ++i) {
+    const std::size_t begin = reverse_ ? all_->begin_of_row(*rows_, next_ - 1) : next_;
+    FOEDUS_CHECK(all_->apply_row(rows_, begin));
+    next_ = reverse_ ? begin : all_->end_of_row(*rows_, begin);
+  }
+  return {};
+}
+
+// ---- the gleaner's task
+
+// Returns whether the row is in memory, by a search without snapshot pages. If that fails for
+// another reason, the row is taken to be in memory.
+bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
+  occ::TxnContext& txn = looker_->context();
+  txn.begin({});
+  txn.cold_pages().set_mode(occ::ColdPages::Mode::kNone);
+  const Status status =
+      base::catching([&] { return look_for(txn, rows.control, record(rows, begin).key()); });
+  txn.cold_pages().set_default_mode();
+  txn::rollback(&txn);
+  return status.code() != occ::ColdPages::kNotInMemory;
+}
+
+// Ends one row, or all that are left of the storage.
+Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
+  const epoch::Pinned pinned(parts_.clock, slot);  // E17
+  // If nothing is in memory, E41 holds for all rows that are left.
+  if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
+    end_record_ = rows->count;
+    return {};
+  }
+  const std::size_t begin = end_record_;
+  // order: relaxed, a thread that claims a row looks again whether it waits.
+  const std::uint8_t state = rows->states[begin].load_relaxed();
+  // The session that has claimed it may be waiting for a user. In a runtime of one thread, it may
+  // belong to this very thread.
+  if (state == kClaimed) return ErrorCode::kConflict;
+  if (state == kWaiting && is_in_memory(*rows, begin)) {
+    const Status applied = apply_row(rows, begin);
+    if (!applied.is_ok() && !rows->control->is_dropped()) return applied;
+  }
+  end_record_ = end_of_row(*rows, begin);
+  return {};
+}
+
+void Unapplied::end_sequential() {
+  for (const Rows& rows : rows_) {
+    if (rows.states == nullptr) rows.control->clear_unapplied();
+  }
+}
+
+// Ends all rows that are left (E41).
+Status Unapplied::end_rows(std::uint32_t slot) {
+  for (; end_storage_ != rows_.size(); ++end_storage_, end_record_ = 0) {
+    Rows& rows = rows_[end_storage_];
+    if (rows.states == nullptr) continue;
+    while (end_record_ != rows.count) {
+      if (parts_.state->is_recovery_given_up() || !parts_.state->check_open().is_ok()) {
+        return ErrorCode::kClosed;
+      }
+      FOEDUS_CHECK(end_row(&rows, slot));
+    }
+  }
+  return {};
+}
+
+// Ends all rows, then tells operations not to ask any more (E42).
+Status Unapplied::end(std::uint32_t slot) {
+  FOEDUS_CHECK(end_rows(slot));
+  FOEDUS_SYNC_POINT("unapplied:ending");
+  is_over_.store_relaxed(1);  // order: relaxed, the mutexes order it
+  for (; passed_ != kSessions; ++passed_) {
+    const std::unique_lock lock(appliers_[passed_].mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return {};
+  }
+  leave_found();
+  for (const Rows& rows : rows_) rows.control->clear_unapplied();
+  base::fence_seq_cst();  // order: E3, as for pages: the controls were changed before the stamp
+  over_since_ = parts_.clock->current();
+  return {};
+}
+
+bool Unapplied::is_unused() const { return parts_.clock->reclaimable() >= over_since_; }
+
+}  // namespace foedus::engine

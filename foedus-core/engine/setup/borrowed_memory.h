@@ -1,0 +1,43 @@
+#pragma once
+// BorrowedMemory: bytes taken off the bound of volatile pages while the object lives (E29).
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/engine/setup/session_memory.h"
+
+namespace foedus::engine {
+
+class BorrowedMemory {
+ public:
+  BorrowedMemory() = default;
+  // Borrows all of `bytes`, or none if pages have grown into them. `memory` outlives the object.
+  BorrowedMemory(SessionMemory* memory, std::uint64_t bytes)
+      : memory_(memory), bytes_(memory->try_borrow(bytes) ? bytes : 0) {}
+  BorrowedMemory(const BorrowedMemory&) = delete;
+  BorrowedMemory& operator=(const BorrowedMemory&) = delete;
+  ~BorrowedMemory() { keep(0); }
+
+  // Takes over the bytes of `from`. REQUIRES: this object has none.
+  void take(BorrowedMemory* from) noexcept {
+    FOEDUS_INVARIANT(bytes_ == 0, bytes_);
+    memory_ = from->memory_;
+    bytes_ = std::exchange(from->bytes_, 0);
+  }
+
+  // Returns all but `bytes` of them.
+  void keep(std::uint64_t bytes) noexcept {
+    const std::uint64_t rest = bytes_ - std::min(bytes_, bytes);
+    if (rest != 0) memory_->return_borrowed(rest);
+    bytes_ -= rest;
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  SessionMemory* memory_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,70 @@
+#pragma once
+// The directories of a database: Options::dir, those that Options::dirs names for large files, and
+// those of the SSD tier, Options::ssd_dirs.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/emulated_device.h"
+#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/engine/setup/directory_names.h"
+#include "foedus/database.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+// Returns kInvalidArgument, naming the option, for an empty path, a zero byte, or too many paths.
+Status check_directories(const DirectoryNames& names);
+
+// Parts of Options::nvm_bytes for pages of the SSD (snapshot/nvm_pages.h). `least` is theirs from
+// the start; up to `most`, they take what extents of snapshots leave.
+struct KeptPagesBytes {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+KeptPagesBytes kept_pages_bytes(const Options& options);
+// Returns the part of Options::nvm_bytes for pages on their way to the SSD
+// (device/staging_buffer.h). As much DRAM is taken to write them.
+std::uint64_t staged_bytes(const Options& options);
+
+struct OpenedDirectories {
+  std::unique_ptr<device::Device> device;
+  bool has_direct_io = false;                // all of them
+  bool maps_files = false;                   // all of them
+  device::TieredDevice* tiers = nullptr;     // `device`, if snapshots lie on two tiers; else null
+  std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
+  std::shared_ptr<device::NvmCounters> ssd;  // the SSD tier's; else null
+
+  void close() {
+    device.reset();
+    tiers = nullptr;
+  }
+};
+
+// Opens and locks each directory; makes those that are missing. Nothing else is changed before the
+// device is told to change something (device V13).
+// kInvalidArgument: a directory is named twice or belongs to another database, or one is left out
+// that has files which the savepoint or a manifest names. Other errors: those of
+// device::FileDevice::open() and device::SpreadDevice::make().
+// Uses of `options` the directories, direct_io, the device, the speed of emulated memory, and the
+// limits of the tiers. Starts tasks of the device on `runtime`, which outlives the device. Writes
+// pages that an earlier process has left staged to the SSD: kOutOfSpace, kIoError, kCorruption.
+Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime);
+// Opens existing directories to read their files only: nothing is changed, now or later (device
+// V8). kNotFound: one is missing. kNotSupported: pages are staged, since the database was not
+// closed. Other errors: those of open_directories().
+Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
+
+// Fills in the counters of emulated devices, and how full the tiers are.
+void add_stats(const OpenedDirectories& opened, Stats* stats);
+
+// Returns kInvalidArgument if a file that the savepoint or a manifest names is missing, and a
+// directory that may have it is left out.
+Status check_left_out(device::SpreadDevice* device);
+
+}  // namespace foedus::engine

@@ -1,0 +1,46 @@
+#include "foedus-core/engine/setup/memory_shares.h"
+
+#include <algorithm>
+#include <string>
+
+#include "foedus-core/page/session_pages.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// Bytes that a session takes for its sets from the start.
+constexpr std::uint64_t kSetsBytes = 256u << 10;
+constexpr std::uint64_t kStockBytes = page::SessionPages::kStockPages * page::kPageBytes;
+constexpr std::uint64_t kSessionsOnDemandMin = 4;
+
+}  // namespace
+
+Result<MemoryShares> share_memory(const Options& options) {
+  std::uint64_t rest = options.memory_bytes;
+  if (options.logging == Logging::kFiles) {
+    rest -= options.glean.memory_bytes + options.glean.cache_bytes;
+  }
+  MemoryShares shares;
+  shares.page_bytes_left = rest / 8;
+  const std::uint64_t ring_bytes = options.log_buffer_bytes;
+  const std::uint64_t least = ring_bytes + rest / 16;  // one full ring, and some small ones
+  if (least > rest - kOwnRingBytes - shares.page_bytes_left) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "log_buffer_bytes (" + std::to_string(ring_bytes) +
+                             ") leaves too little to volatile pages of the " +
+                             std::to_string(rest) + " bytes of memory_bytes (" +
+                             std::to_string(options.memory_bytes) +
+                             ") that glean.cache_bytes and glean.memory_bytes have left");
+  }
+  const std::uint64_t most = options.sessions_max * (ring_bytes + kSetsBytes);
+  shares.session_bytes = std::max(std::min(rest / 4, most), least);
+  shares.page_bytes = rest - kOwnRingBytes - shares.session_bytes;
+  // Idle sessions keep a stock of free pages: all of them together at most a sixteenth.
+  const std::uint64_t stocks = std::max(shares.page_bytes / 16 / kStockBytes, kSessionsOnDemandMin);
+  shares.sessions_on_demand =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(stocks, options.sessions_max));
+  return shares;
+}
+
+}  // namespace foedus::engine

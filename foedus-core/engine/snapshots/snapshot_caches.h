@@ -1,0 +1,80 @@
+#pragma once
+// SnapshotCaches: how the pages of snapshots are read. There are the page cache, the caches of
+// single lines of pages on NVM, pages of the SSD that are kept on NVM, and the files below them.
+//
+//   session ──► LineCache (by SOC) ──► PageCache ──► SnapshotFiles ──► NvmPages ──► device
+//
+// All is made once, before the first session. Each part has its own synchronization.
+
+#include <memory>
+#include <vector>
+
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/engine/setup/operator_log.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/snapshot/line_cache.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/nvm_pages.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus/database.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+// How a session reads snapshot pages. All outlives it.
+struct PageReads {
+  snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
+  snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
+  snapshot::LineCache* lines = nullptr;         // null: none
+  occ::LineReads line_reads = occ::LineReads::kCached;
+};
+
+class SnapshotCaches {
+ public:
+  struct Parts {
+    const Options* options = nullptr;
+    base::Runtime* runtime = nullptr;
+    device::Device* device = nullptr;
+    const numa::Topology* topology = nullptr;
+    base::MemoryBudget* budget = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    page::PagePool* lender = nullptr;  // null: the page cache borrows no volatile pages
+    const OperatorLog* operator_log = nullptr;
+  };
+  static Result<std::unique_ptr<SnapshotCaches>> make(const Parts& parts);
+  SnapshotCaches(const SnapshotCaches&) = delete;
+  SnapshotCaches& operator=(const SnapshotCaches&) = delete;
+
+  snapshot::PageCache* pages() { return cache_.get(); }
+  snapshot::SnapshotFiles* files() { return files_.get(); }
+  // Returns how a session of that SOC reads snapshot pages.
+  PageReads reads_of(std::uint32_t soc) const;
+  // Adopts the pages of the SSD that an earlier run kept on NVM, or that were kept with the
+  // snapshot before (K27). After a failure, pages are read from the SSD. Called by the gleaner's
+  // task, or before it runs.
+  void adopt_nvm_pages(const snapshot::Manifest& manifest);
+  void add_stats(Stats* stats) const;
+
+ private:
+  explicit SnapshotCaches(const Parts& parts) : parts_(parts) {}
+  Status make_all();
+  Status make_read_pool();
+  Status make_nvm_pages();
+  void make_line_caches();
+
+  const Parts parts_;
+  // Constant after make(). Later members use earlier ones.
+  std::unique_ptr<device::ReadPool> read_pool_;    // null: the device has queues of its own
+  std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: there is no SSD tier
+  std::unique_ptr<snapshot::SnapshotFiles> files_;
+  std::unique_ptr<snapshot::PageCache> cache_;
+  std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole
+};
+
+}  // namespace foedus::engine
