@@ -67,7 +67,6 @@ class Engine {
   // Closes the database. kBusy: transactions are open, which the text names, or a callback of the
   // database calls this; nothing has changed.
   Status close();
-  const OpenState& state() const { return state_; }
   Status check_open() const { return state_.check_open(); }
   Status check_recovered() const { return state_.check_recovered(); }
   Status wait_recovered(std::uint64_t timeout_us) const {
@@ -94,9 +93,6 @@ class Engine {
   // ---- parts ---------------------------------------------------------------------------------
   // The number of the database in this process (E32).
   std::uint64_t number() const { return number_; }
-  base::Runtime& runtime() { return *runtime_; }
-  device::Device* device() { return device_; }
-  const numa::Topology& topology() const { return *topology_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
   Catalog& catalog() { return *catalog_; }
