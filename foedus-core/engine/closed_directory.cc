@@ -53,21 +53,6 @@ Status check_together(device::Device* device, const log::Log& log,
                               : std::string("there is none")));
 }
 
-GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
-  GleanOrder order;
-  order.previous = previous;
-  order.covered = log.durable_epoch_found();
-  order.newest_seen = std::max(order.covered, log.first_new_epoch().previous());
-  if (previous != nullptr) {
-    order.covered = std::max(order.covered, previous->covered);
-    order.newest_seen = std::max(order.newest_seen, previous->newest_seen);
-  }
-  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
-    order.segments.push_back([&log, i] { return log.open_segment(i); });
-  }
-  return order;
-}
-
 ClosedDirectory::~ClosedDirectory() = default;
 
 Result<std::unique_ptr<ClosedDirectory>> ClosedDirectory::open(

@@ -10,8 +10,8 @@
 
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/engine/directory_names.h"
-#include "foedus-core/engine/found_catalog.h"
+#include "foedus-core/engine/setup/directory_names.h"
+#include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/topology.h"
@@ -33,10 +33,6 @@ Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* d
 // snapshot covers them. A log has its savepoint before any commit that a snapshot could hold.
 Status check_together(device::Device* device, const log::Log& log,
                       const std::optional<snapshot::Manifest>& newest);
-
-// Returns an order for all that `log` was found to hold; the caller fills in storages and memory.
-// REQUIRES: Log::make_cut_durable() was successful (E13).
-GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous);
 
 // A directory that no engine has open: locked, with its log read, its newest manifest, its catalog.
 class ClosedDirectory {

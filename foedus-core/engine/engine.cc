@@ -11,6 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/sessions/open_databases.h"
 #include "foedus-core/engine/setup/directories.h"
 #include "foedus-core/engine/setup/options_check.h"

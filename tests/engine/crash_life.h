@@ -106,7 +106,8 @@ class Life {
   }
   Result<Model> read_as(Isolation isolation);
 
-  // The next snapshot, installed. A failure is one of the device: the next step meets it, too.
+  // Makes and installs the next snapshot. A failure is one of the device, which the next step gets,
+  // too.
   Status glean() { return engine_->gleaning()->scheduler().glean({}).status(); }
   Status close() { return engine_->close(); }
   // Sets how long the next close() may take for a last snapshot. Call it before open().

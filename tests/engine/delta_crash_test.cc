@@ -105,7 +105,7 @@ class DeltaLife {
     must(glean());
   }
   Status glean() { return engine_->gleaning()->scheduler().glean({}).status(); }
-  // Gleans so that the tree has a delta, and waits until puts use it.
+  // Gleans until the tree has a delta that puts use.
   Status open_delta() {
     // order: relaxed, a statistic, as if this many puts had met snapshot pages.
     control_->cold_puts.store_relaxed(100'000);

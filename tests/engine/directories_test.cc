@@ -6,7 +6,7 @@
 #include <set>
 
 #include "foedus-core/engine/setup/directories.h"
-#include "gleaner/gleaner.h"
+#include "gleaner/directory_glean.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

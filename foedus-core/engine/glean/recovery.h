@@ -28,6 +28,7 @@
 #include "foedus-core/engine/glean/snapshot_retention.h"
 #include "foedus-core/engine/glean/tail_glean.h"
 #include "foedus-core/engine/sessions/catalog.h"
+#include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/sessions/session_factory.h"
 #include "foedus-core/engine/sessions/unapplied.h"
 #include "foedus-core/engine/setup/borrowed_memory.h"

@@ -27,6 +27,7 @@
 
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/sessions/ddl_log.h"
+#include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/setup/open_state.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/epoch/epoch_clock.h"

@@ -178,7 +178,7 @@ Result<Ticket> EngineSession::commit() {
 
 Result<Ticket> EngineSession::commit_open() {
   // Reads go on after the log has failed. A commit that could never become durable is refused.
-  const bool writes = !context_.write_set().is_empty();
+  const bool writes = !context_.sets().writes().is_empty();
   if (writes && parts_.log != nullptr && parts_.log->has_failed()) [[unlikely]] {
     txn::rollback(&context_);
     return parts_.log->failure();

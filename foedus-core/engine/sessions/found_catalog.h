@@ -1,9 +1,11 @@
 #pragma once
-// FoundCatalog: the storages that a log without a writer tells of, and samples of its records.
+// The contents of a log without a writer: FoundCatalog, the storages that it tells of, and samples
+// of its records; and an order to glean all of it.
 
 #include <vector>
 
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage/base/page_sample.h"
@@ -27,5 +29,9 @@ struct FoundCatalog {
 // `previous`: null: there is no snapshot.
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
                                         base::Runtime* runtime);
+
+// Returns an order for all that `log` was found to hold; the caller fills in storages and memory.
+// REQUIRES: Log::make_cut_durable() was successful (E13).
+GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous);
 
 }  // namespace foedus::engine

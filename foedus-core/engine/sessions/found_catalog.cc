@@ -1,5 +1,5 @@
 // Reads a found log for its storages: which there are, and where in them the records lie.
-#include "foedus-core/engine/found_catalog.h"
+#include "foedus-core/engine/sessions/found_catalog.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/task.h"
-#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
 
 namespace foedus::engine {
@@ -278,6 +277,21 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   CatalogReader reader = all.tasks.front()->take();
   for (std::size_t i = 1; i < readers; ++i) FOEDUS_CHECK(reader.add(all.tasks[i]->take()));
   return reader.finish();
+}
+
+GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
+  GleanOrder order;
+  order.previous = previous;
+  order.covered = log.durable_epoch_found();
+  order.newest_seen = std::max(order.covered, log.first_new_epoch().previous());
+  if (previous != nullptr) {
+    order.covered = std::max(order.covered, previous->covered);
+    order.newest_seen = std::max(order.newest_seen, previous->newest_seen);
+  }
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    order.segments.push_back([&log, i] { return log.open_segment(i); });
+  }
+  return order;
 }
 
 }  // namespace foedus::engine
