@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus/database.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_reader.h"

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/task.h"
 
 namespace foedus::gleaner {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus/database.h"
 #include "foedus/status.h"

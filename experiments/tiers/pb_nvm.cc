@@ -18,7 +18,7 @@
 #include "experiments/tiers/double_write.h"
 #include "experiments/tiers/figure.h"
 #include "experiments/ycsb/zipf.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/staging_buffer.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/device.h"
 #include "foedus/status.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::device {
 

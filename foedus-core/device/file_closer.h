@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 
 namespace foedus::device {

@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "foedus-core/device/device.h"
 #include "foedus/options.h"
 #include "foedus/status.h"

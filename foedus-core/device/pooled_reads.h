@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/process.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/process.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/read_queue.h"
 
 namespace foedus::device {

@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/directory_mark.h"
 #include "foedus/status.h"

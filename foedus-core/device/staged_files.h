@@ -20,8 +20,8 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/base/process.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/process.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/pooled_reads.h"
 #include "foedus-core/device/staging_buffer.h"

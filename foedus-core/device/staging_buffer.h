@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/slot_writer.h"
 #include "foedus-core/device/staging_area.h"
 #include "foedus/status.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "foedus-core/device/read_queue.h"
 
 namespace foedus::device {

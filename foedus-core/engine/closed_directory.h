@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/engine/sessions/found_catalog.h"

@@ -9,7 +9,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/base/user_call.h"
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/sessions/open_databases.h"

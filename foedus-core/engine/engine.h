@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "foedus-core/base/memory_budget.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/glean/gleaning.h"
 #include "foedus-core/engine/glean/page_room.h"

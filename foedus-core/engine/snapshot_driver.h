@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/log/segment_records.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/sessions/operation_mark.h"
 #include "foedus-core/engine/sessions/session.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/txn_calls.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/kinds.h"

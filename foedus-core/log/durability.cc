@@ -6,7 +6,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/base/user_call.h"
 
 namespace foedus::internal {

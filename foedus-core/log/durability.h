@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/process.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/process.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"

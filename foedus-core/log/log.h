@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"

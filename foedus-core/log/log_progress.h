@@ -21,7 +21,7 @@
 #include <mutex>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/log/durability.h"
 #include "foedus/status.h"
 

@@ -34,7 +34,7 @@
 #include <mutex>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/log/log_directory.h"

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/processor.h"
-#include "foedus-core/base/thread.h"
+#include "foedus-core/base/system/processor.h"
+#include "foedus-core/base/system/thread.h"
 
 namespace foedus::numa {
 

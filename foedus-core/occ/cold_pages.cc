@@ -3,7 +3,7 @@
 #include <string>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/snapshot/page_cache.h"
 
 namespace foedus::occ {

@@ -6,7 +6,7 @@
 //   O3  What copy() produced counts only if optimistic_read() returns true.
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/page/tid.h"
 
 namespace foedus::occ {

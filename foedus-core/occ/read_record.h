@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"

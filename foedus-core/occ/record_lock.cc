@@ -14,8 +14,8 @@
 
 #include <algorithm>
 
-#include "foedus-core/base/park.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/park.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::occ {
 

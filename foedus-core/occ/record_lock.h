@@ -40,7 +40,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::occ {
 

@@ -40,7 +40,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/memory_budget.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_header.h"

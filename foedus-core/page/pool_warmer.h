@@ -3,7 +3,7 @@
 // us and must not hit a transaction. It sleeps until the pool enters another extent, and does
 // nothing while the pool reuses pages.
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/page/page_pool.h"
 
 namespace foedus::page {

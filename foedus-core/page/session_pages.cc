@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::page {
 

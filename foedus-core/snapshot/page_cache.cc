@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/snapshot/line_cache.h"
 
 namespace foedus::snapshot {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::snapshot {
 

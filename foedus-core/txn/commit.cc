@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/txn/commit_phases.h"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <span>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 

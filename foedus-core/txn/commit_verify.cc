@@ -13,7 +13,7 @@
 //       serialization point. The commit's epoch stays: only the absence may depend on a later
 //       commit, and that one must not be of a later epoch (C2). TID and ticket take the absence
 //       that counts (C3).
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 

@@ -1,8 +1,8 @@
 #include "gleaner/compose/partition_composer.h"
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/system/clock.h"
 #include "gleaner/compose/kinds.h"
 
 namespace foedus::gleaner {

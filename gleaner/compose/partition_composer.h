@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/snapshot/live_pages.h"
 #include "foedus-core/snapshot/page_run_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "gleaner/compose/partition_composer.h"
 #include "gleaner/handoff/partition_records.h"
 

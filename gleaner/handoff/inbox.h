@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/block.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/page/tid.h"
 
 namespace foedus::gleaner {

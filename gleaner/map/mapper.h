@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/inbox.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::gleaner {
 

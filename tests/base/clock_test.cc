@@ -1,4 +1,4 @@
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
 namespace foedus {

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
 namespace foedus {

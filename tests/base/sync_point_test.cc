@@ -1,4 +1,4 @@
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 #include <gtest/gtest.h>
 

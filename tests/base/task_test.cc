@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/processor.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/processor.h"
 
 namespace foedus::base {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/pooled_reads.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/read_queue.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/device/tiered_device.h"

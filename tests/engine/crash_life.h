@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/engine/delta_rows.h"
 
 namespace foedus {

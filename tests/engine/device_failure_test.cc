@@ -3,7 +3,7 @@
 // acknowledged commit is lost; a full device is waited out.
 #include <errno.h>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/testing/test_database.h"
 

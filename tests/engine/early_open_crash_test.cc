@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/snapshot/manifest_format.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "tests/engine/crash_steps.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
 // Defined only if the executable measures coverage (tools/coverage.py).

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/engine/crash_life.h"
 
 namespace foedus {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/test_database.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/setup/options_check.h"
 #include "tests/testing/test_database.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -4,7 +4,7 @@
 // own write.
 #include <functional>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

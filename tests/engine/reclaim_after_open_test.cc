@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/engine/tree_life.h"
 #include "tests/testing/at_sync_point.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"

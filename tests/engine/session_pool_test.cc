@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/base/test_seed.h"
 #include "tests/testing/manual_runtime.h"
 

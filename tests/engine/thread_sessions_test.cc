@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/processor.h"
+#include "foedus-core/base/system/processor.h"
 #include "foedus-core/numa/topology.h"
 #include "tests/testing/test_database.h"
 

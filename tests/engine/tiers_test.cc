@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/staging_buffer.h"
 #include "foedus-core/device/tier_names.h"

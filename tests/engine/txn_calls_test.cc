@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"

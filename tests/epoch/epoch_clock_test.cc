@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
 namespace foedus::epoch {

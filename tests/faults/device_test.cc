@@ -20,7 +20,7 @@
 #include <new>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/faults/device_faults.h"
 #include "tests/faults/life.h"

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/log/durability.h"
 #include "tests/base/test_seed.h"
 #include "tests/faults/life.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
 using FuzzTarget = int(const std::uint8_t* data, std::size_t size);

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/log/log.h"

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tests/hostile/isolated_run.h"

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"

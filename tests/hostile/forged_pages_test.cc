@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/storage/masstree/layout/page.h"

@@ -14,7 +14,7 @@
 #include <map>
 #include <sstream>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/log_record.h"
 #include "tests/hostile/isolated_run.h"

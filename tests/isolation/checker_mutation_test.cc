@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/isolation/checker.h"
 #include "tests/isolation/history_json.h"

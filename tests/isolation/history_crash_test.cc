@@ -4,7 +4,7 @@
 // has no anomaly.
 #include <gtest/gtest.h>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/isolation/run.h"
 #include "tests/testing/test_database.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus/foedus.h"
 #include "tests/isolation/stores.h"
 #include "tests/isolation/tape.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::isolation {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::kills {
 

@@ -17,7 +17,7 @@
 #include <set>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/isolation/tape.h"
 #include "tests/kills/ledger.h"
 #include "tests/kills/victim.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::kills {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

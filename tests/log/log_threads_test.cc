@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/device/file_device.h"
 #include "tests/log/log_harness.h"
 

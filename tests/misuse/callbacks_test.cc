@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 

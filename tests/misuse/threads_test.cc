@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

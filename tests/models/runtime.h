@@ -3,7 +3,7 @@
 // rings a bell at which one thread of the model may sleep. wait_point_model.cc has sleeps and wakes
 // of the real one.
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "tests/models/threads.h"
 
 namespace foedus::base {

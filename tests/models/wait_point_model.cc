@@ -1,4 +1,4 @@
-// Sleeps and wakes: the runtime of production, base/task.{h,cc} itself. A lost wake-up is a
+// Sleeps and wakes: the runtime of production, base/system/task.{h,cc} itself. A lost wake-up is a
 // deadlock. Waiters check a relaxed word, so that all order comes from the runtime.
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/models/threads.h"
 
-#include "foedus-core/base/task.cc"
+#include "foedus-core/base/system/task.cc"
 
 namespace {
 

@@ -54,7 +54,7 @@ class Indivisible {
   Indivisible& operator=(const Indivisible&) = delete;
 };
 
-// The parked threads, and their words (base/park.h).
+// The parked threads, and their words (base/system/park.h).
 class Sleepers {
  public:
   static Sleepers& all() {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "foedus-core/base/processor.h"
+#include "foedus-core/base/system/processor.h"
 
 namespace foedus::numa {
 namespace {

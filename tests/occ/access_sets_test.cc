@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/txn_locks.h"
 
 namespace foedus::occ {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_record.h"
 #include "foedus-core/occ/txn_context.h"

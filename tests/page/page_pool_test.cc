@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::page {
 namespace {

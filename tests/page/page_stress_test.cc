@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/page/pool_warmer.h"
 #include "foedus-core/page/session_pages.h"
 #include "tests/base/test_seed.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/simulation/life.h"
 #include "tests/simulation/model.h"
 #include "tests/simulation/plan.h"

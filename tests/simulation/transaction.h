@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/simulation/life.h"
 #include "tests/simulation/model.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/page_cache_frames.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "tests/base/test_seed.h"

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_reader.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus/foedus.h"
 
 namespace foedus::soak {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/hash/install/install.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/hash/install/install.h"

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/own_view.h"
 #include "tests/storage/storages.h"
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/device.h"
 #include "tests/testing/disk_image.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::testing {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/task.h"
 
 namespace foedus::testing {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/staging_buffer.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/spread_disk.h"

@@ -46,7 +46,7 @@ class SyncPointsTest(unittest.TestCase):
         self.points = set()
         for _, text in sources("foedus-core", "gleaner"):
             self.points |= points_of(text)
-        self.points.discard("place")  # the example of base/sync_point.h
+        self.points.discard("place")  # the example of base/system/sync_point.h
         self.missing = unnamed(self.points, [text for path, text in sources("tests")
                                              if not path.startswith(NO_TESTS)])
 

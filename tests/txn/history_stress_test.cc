@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/testing/history.h"
 #include "tests/testing/test_database.h"
 

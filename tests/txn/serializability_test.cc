@@ -4,8 +4,8 @@
 #include <functional>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/catalog.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/page/page_pool.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 
 namespace foedus::engine {

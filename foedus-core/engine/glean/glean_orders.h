@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/glean/snapshot_retention.h"
 #include "foedus-core/engine/sessions/catalog.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/setup/operator_log.h"
 #include "foedus-core/engine/snapshots/newest_manifest.h"
 #include "foedus-core/engine/snapshots/snapshots.h"

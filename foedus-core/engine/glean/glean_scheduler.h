@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/glean/delta_phases.h"
 #include "foedus-core/engine/glean/glean_orders.h"
 #include "foedus-core/engine/glean/glean_requests.h"

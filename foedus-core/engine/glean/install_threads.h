@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/glean/glean_scheduler.h"
 #include "foedus-core/engine/sessions/session_pool.h"
 #include "foedus-core/epoch/epoch_clock.h"

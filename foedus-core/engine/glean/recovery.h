@@ -23,7 +23,7 @@
 #include <memory>
 #include <optional>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/glean/glean_orders.h"
 #include "foedus-core/engine/glean/snapshot_retention.h"
 #include "foedus-core/engine/glean/tail_glean.h"

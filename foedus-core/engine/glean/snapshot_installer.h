@@ -12,7 +12,7 @@
 #include <map>
 #include <memory>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/glean/delta_phases.h"
 #include "foedus-core/engine/glean/drop_goal.h"
 #include "foedus-core/engine/glean/glean_requests.h"

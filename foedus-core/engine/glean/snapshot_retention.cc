@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/unneeded.h"
 

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <set>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/engine/glean/snapshot_installer.h"

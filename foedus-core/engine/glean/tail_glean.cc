@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::engine {
 

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/glean/glean_requests.h"
 #include "foedus-core/engine/glean/snapshot_installer.h"
 #include "foedus-core/engine/glean/snapshot_retention.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/pace/glean_pace.h"
 #include "foedus-core/engine/snapshots/newest_manifest.h"
 #include "foedus-core/log/log.h"

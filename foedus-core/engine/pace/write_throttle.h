@@ -22,7 +22,7 @@
 #include <string>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/pace/glean_forecast.h"
 #include "foedus-core/engine/setup/open_state.h"
 #include "foedus-core/engine/setup/operator_log.h"

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/ddl_log.h"
 #include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/setup/open_state.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::engine {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/session.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log.h"

@@ -12,7 +12,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/log/log.h"
 
 namespace foedus::engine {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/manifest.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 
 namespace foedus::engine {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "foedus-core/engine/sessions/session_slot.h"
 
 namespace foedus::engine {

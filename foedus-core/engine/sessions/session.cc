@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 #include "foedus-core/engine/sessions/open_databases.h"
 #include "foedus-core/engine/sessions/operation_mark.h"
 #include "foedus-core/engine/sessions/txn_watch.h"

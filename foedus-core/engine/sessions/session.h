@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "foedus-core/engine/sessions/session_slot.h"
 #include "foedus-core/engine/sessions/touch_count.h"

@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/session.h"
 #include "foedus-core/engine/sessions/session_factory.h"
 #include "foedus-core/engine/sessions/session_slot.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"
 

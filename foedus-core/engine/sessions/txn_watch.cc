@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/sessions/session.h"
 
 namespace foedus::engine {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/session_pool.h"
 #include "foedus-core/engine/setup/operator_log.h"
 

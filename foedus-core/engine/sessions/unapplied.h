@@ -44,7 +44,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/setup/borrowed_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/epoch/epoch_clock.h"

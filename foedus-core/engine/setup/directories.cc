@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/log/log_file.h"

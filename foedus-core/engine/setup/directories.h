@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/spread_device.h"

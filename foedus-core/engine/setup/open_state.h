@@ -19,8 +19,8 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/process.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/process.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {

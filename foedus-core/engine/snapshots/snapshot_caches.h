@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/memory_budget.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/setup/operator_log.h"
 #include "foedus-core/epoch/epoch_clock.h"

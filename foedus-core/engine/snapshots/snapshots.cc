@@ -6,7 +6,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::engine {
 

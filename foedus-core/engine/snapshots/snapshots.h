@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/database.h"

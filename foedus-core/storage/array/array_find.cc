@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <new>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/array/array_page_check.h"
 #include "foedus-core/storage/array/array_pages.h"

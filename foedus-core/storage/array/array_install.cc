@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/array/array_page_check.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/read_record.h"

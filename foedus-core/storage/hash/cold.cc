@@ -3,8 +3,8 @@
 #include <bit>
 #include <new>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/base/overflow.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/hash/find.h"

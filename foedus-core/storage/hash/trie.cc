@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/hash/storage.h"
 

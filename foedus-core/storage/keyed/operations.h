@@ -18,9 +18,9 @@
 #include <string_view>
 #include <utility>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/increment.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"

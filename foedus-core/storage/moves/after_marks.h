@@ -1,7 +1,7 @@
 #pragma once
 // Births and announcements, once records are marked where they were (birth.h, Q1 to Q3).
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/moves/birth.h"

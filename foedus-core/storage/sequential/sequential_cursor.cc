@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/read_record.h"

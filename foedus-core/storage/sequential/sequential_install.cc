@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/sequential/sequential_page.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "foedus-core/base/copy_bytes.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/moves/payload.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"

@@ -1,6 +1,6 @@
 #include "foedus-core/storage/sequential/sequential_tail.h"
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"
 

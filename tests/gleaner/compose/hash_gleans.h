@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "gleaner/compose/hash/composer.h"
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/list_stream.h"

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/line_allocator.h"
+#include "foedus-core/base/system/clock.h"
 #include "gleaner/handoff/inbox.h"
 
 namespace foedus::gleaner {

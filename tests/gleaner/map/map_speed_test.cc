@@ -6,7 +6,7 @@
 #include <ctime>
 #include <optional>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/gleaner/reduce/glean_flow.h"
 
 namespace foedus::gleaner::testing {

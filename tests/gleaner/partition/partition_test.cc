@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::gleaner {
 namespace {

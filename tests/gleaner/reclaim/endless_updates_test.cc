@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "gleaner/reclaim/reclaim.h"
 #include "gleaner/reclaim/victims.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "tests/base/test_seed.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/page/tid.h"
 #include "gleaner/handoff/partition_table.h"

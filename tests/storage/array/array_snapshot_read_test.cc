@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus/options.h"
 #include "tests/storage/storages.h"

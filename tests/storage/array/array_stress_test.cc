@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "tests/storage/storages.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/hash/layout/function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 

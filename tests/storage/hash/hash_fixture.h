@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/hash/storage.h"
 #include "tests/storage/storages.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/hash/layout/function.h"
 #include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/hash_fixture.h"

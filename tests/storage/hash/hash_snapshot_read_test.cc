@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/hash/snapshot_read.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_cold_fixture.h"

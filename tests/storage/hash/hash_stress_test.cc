@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/txn/commit.h"
 #include "tests/storage/storages.h"

@@ -1,7 +1,7 @@
 // Promises of every storage with keys to transactions (storage/keyed/operations.h).
 #include <map>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus/options.h"
 #include "tests/base/test_seed.h"

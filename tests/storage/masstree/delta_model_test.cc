@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/delta_history.h"
 #include "tests/storage/masstree/delta_tree_fixture.h"

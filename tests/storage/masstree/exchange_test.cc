@@ -8,7 +8,7 @@
 #include <future>
 #include <string>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 #include "tests/testing/hold.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/masstree/change/adopt.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "tests/storage/masstree/masstree_fixture.h"

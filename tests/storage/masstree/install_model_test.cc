@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
 namespace foedus::storage::masstree {

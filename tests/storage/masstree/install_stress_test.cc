@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/masstree/change/adopt.h"
 #include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"

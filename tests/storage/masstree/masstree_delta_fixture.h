@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/base/increment.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
 namespace foedus::storage::masstree {

@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "tests/storage/rig.h"

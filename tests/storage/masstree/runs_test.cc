@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/masstree/install/runs.h"
 #include "tests/base/test_seed.h"
 

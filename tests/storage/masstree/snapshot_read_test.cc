@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/snapshot_read.h"
 #include "foedus-core/storage/masstree/storage.h"

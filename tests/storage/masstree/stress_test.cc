@@ -5,8 +5,8 @@
 #include <atomic>
 #include <thread>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/crc32c.h"
+#include "foedus-core/base/system/clock.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {

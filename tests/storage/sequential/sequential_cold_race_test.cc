@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/sequential/sequential_cold.h"
 
 namespace foedus::storage::sequential {

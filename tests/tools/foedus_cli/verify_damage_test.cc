@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage/hash/layout/page.h"
 #include "tests/base/test_seed.h"

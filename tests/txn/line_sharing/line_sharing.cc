@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/base/processor.h"
+#include "foedus-core/base/system/processor.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "tests/testing/test_database.h"
 #include "tests/txn/line_sharing/line_owners.h"

@@ -1,7 +1,7 @@
 #include "foedus-core/storage/hash/install/drop.h"
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/base/overflow.h"

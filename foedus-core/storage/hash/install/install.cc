@@ -3,7 +3,7 @@
 #include <bit>
 #include <optional>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/base/install_team.h"

@@ -6,9 +6,9 @@
 //        the moved page. A storage's own root is replaced by compare-and-swap.
 #include "foedus-core/storage/masstree/change/adopt.h"
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/change/change.h"

@@ -2,7 +2,7 @@
 #include "foedus-core/storage/masstree/change/copy.h"
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/change/make.h"

@@ -2,8 +2,8 @@
 // for its payload.
 #include "foedus-core/storage/masstree/change/insert.h"
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/storage/masstree/change/adopt.h"

@@ -1,7 +1,7 @@
 // A second key with the same slice: the record becomes the root of the next layer (M7).
 #include "foedus-core/storage/masstree/change/layer.h"
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/change/make.h"

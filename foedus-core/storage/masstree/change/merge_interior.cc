@@ -3,7 +3,7 @@
 #include "foedus-core/storage/masstree/change/merge_interior.h"
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/change/make.h"
 #include "foedus-core/storage/masstree/change/pair.h"

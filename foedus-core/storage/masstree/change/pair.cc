@@ -1,6 +1,6 @@
 #include "foedus-core/storage/masstree/change/pair.h"
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/search/find.h"

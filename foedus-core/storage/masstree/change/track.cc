@@ -2,8 +2,8 @@
 // key: from what the old page still says (M4).
 #include "foedus-core/storage/masstree/change/track.h"
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/masstree/search/find.h"
 

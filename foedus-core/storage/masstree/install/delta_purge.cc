@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/change/adopt.h"
 #include "foedus-core/storage/masstree/change/apply.h"

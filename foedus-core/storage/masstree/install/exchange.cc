@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/masstree/change/make.h"
 #include "foedus-core/storage/masstree/change/own.h"

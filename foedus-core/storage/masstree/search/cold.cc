@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/base/overflow.h"

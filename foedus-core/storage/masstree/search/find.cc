@@ -1,7 +1,7 @@
 #include "foedus-core/storage/masstree/search/find.h"
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/storage/base/overflow.h"

@@ -1,7 +1,7 @@
 #pragma once
-// Stands in for base/park.h: the check of the word and the sleep are one step. No time passes that
-// would end a sleep, so a lost wake is an execution that does not end. Sleeps and wakes order no
-// other memory.
+// Stands in for base/system/park.h: the check of the word and the sleep are one step. No time
+// passes that would end a sleep, so a lost wake is an execution that does not end. Sleeps and wakes
+// order no other memory.
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "foedus-core/base/processor.h"
+#include "foedus-core/base/system/processor.h"
 
 #include <sched.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/processor.h: all threads run on one processor.
+// Stands in for base/system/processor.h: all threads run on one processor.
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 // Parking: a thread sleeps until another thread has changed a word. It is the last stage of a wait
 // for another thread, after spinning, and takes no processor.
 //
-// An exception to T2 (base/task.h), because such a wait is never for a task. The other thread is in
+// An exception to T2 (task.h), because such a wait is never for a task. The other thread is in
 // a bounded piece of work, or runs a user's transaction; stepping tasks would not help it. In a
 // runtime of one thread a wait of this kind would be one for the thread itself.
 

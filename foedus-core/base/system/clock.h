@@ -1,6 +1,6 @@
 #pragma once
 // Clock: where time and randomness come from. No other file of the engine asks the system for them,
-// so that a simulated runtime (base/task.h) can own both.
+// so that a simulated runtime (task.h) can own both.
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "foedus-core/base/process.h"
+#include "foedus-core/base/system/process.h"
 
 #include <pthread.h>
 #include <unistd.h>

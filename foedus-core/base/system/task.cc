@@ -1,5 +1,5 @@
 // The runtime of production: a thread per task, a mutex and a condition variable per sleeper.
-#include "foedus-core/base/task.h"
+#include "foedus-core/base/system/task.h"
 
 #include <unistd.h>
 
@@ -9,10 +9,10 @@
 #include <map>
 #include <mutex>
 
-#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/processor.h"
-#include "foedus-core/base/thread.h"
+#include "foedus-core/base/system/clock.h"
+#include "foedus-core/base/system/processor.h"
+#include "foedus-core/base/system/thread.h"
 
 namespace foedus::base {
 

@@ -1,11 +1,11 @@
-#include "foedus-core/base/park.h"
+#include "foedus-core/base/system/park.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::base::internal {
 

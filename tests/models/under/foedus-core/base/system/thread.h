@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/thread.h: a thread of the model runs the thread's code.
+// Stands in for base/system/thread.h: a thread of the model runs the thread's code.
 
 #include <functional>
 #include <utility>

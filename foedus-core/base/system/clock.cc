@@ -1,4 +1,4 @@
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 #include <sched.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::base {
 

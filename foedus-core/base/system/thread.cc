@@ -1,4 +1,4 @@
-#include "foedus-core/base/thread.h"
+#include "foedus-core/base/system/thread.h"
 
 #include <signal.h>
 

@@ -1,8 +1,8 @@
-#include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/system/sync_point.h"
 
 #include <cstdint>
 
-#include "foedus-core/base/clock.h"
+#include "foedus-core/base/system/clock.h"
 
 namespace foedus::base {
 

@@ -1,5 +1,6 @@
 #pragma once
-// Stands in for base/clock.h: time stands still, and a turn of a spin loop lets other threads run.
+// Stands in for base/system/clock.h: time stands still, and a turn of a spin loop lets other
+// threads run.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Stands in for base/process.h: there is no fork.
+// Stands in for base/system/process.h: there is no fork.
 
 #include <cstdint>
 
