@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 #include "gleaner/map/record_source.h"
 
 namespace foedus::gleaner {

@@ -13,7 +13,7 @@
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"

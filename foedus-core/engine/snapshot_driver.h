@@ -21,7 +21,7 @@
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/setup/directory_names.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/snapshot/manifest.h"

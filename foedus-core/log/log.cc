@@ -8,7 +8,7 @@
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/log_progress.h"
 #include "foedus-core/log/logger.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 
 namespace foedus::log {
 

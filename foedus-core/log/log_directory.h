@@ -20,10 +20,10 @@
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
-#include "foedus-core/log/segment_reader.h"
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/segments/format.h"
+#include "foedus-core/log/segments/reader.h"
+#include "foedus-core/log/segments/writer.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/status.h"

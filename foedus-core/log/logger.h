@@ -36,11 +36,11 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/log/log_buffer.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/log_progress.h"
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/log/ring_cursor.h"
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/segments/writer.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "foedus-core/log/log_buffer.h"
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/ring/buffer.h"
+#include "foedus-core/log/segments/writer.h"
 
 namespace foedus::log {
 

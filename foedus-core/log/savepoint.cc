@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "foedus-core/base/crc32c.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 
 namespace foedus::log {
 

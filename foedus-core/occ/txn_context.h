@@ -23,7 +23,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/search_hints.h"

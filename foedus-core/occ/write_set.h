@@ -8,7 +8,7 @@
 #include <span>
 
 #include "foedus-core/base/line_allocator.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/occ/address_index.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/page/page_header.h"

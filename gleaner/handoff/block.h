@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_id.h"
 #include "gleaner/handoff/record_stream.h"
 

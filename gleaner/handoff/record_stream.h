@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"
 

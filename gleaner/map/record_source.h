@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus/status.h"
 
 namespace foedus::gleaner {

@@ -1,9 +1,9 @@
 // Reads a segment: its header and seal, the tail of an unsealed one, all records of its frames.
 #include <algorithm>
 
-#include "foedus-core/log/log_file.h"
-#include "foedus-core/log/segment_reader.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/format.h"
+#include "foedus-core/log/segments/reader.h"
+#include "foedus-core/log/segments/records.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/segment_input.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tests/hostile/small_database.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/testing/mend_segment.h"
 
 namespace foedus::fuzz {

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"

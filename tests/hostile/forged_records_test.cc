@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/log/log_file.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"
 #include "tests/testing/mend_segment.h"

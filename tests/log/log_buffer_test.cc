@@ -1,5 +1,5 @@
 // The ring of one session, and the transactions that fit into it.
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 
 #include <gtest/gtest.h>
 

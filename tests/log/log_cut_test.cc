@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
-#include "foedus-core/log/segment_records.h"
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/segments/format.h"
+#include "foedus-core/log/segments/records.h"
+#include "foedus-core/log/segments/writer.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 #include "tests/testing/at_sync_point.h"
 

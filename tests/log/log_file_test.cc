@@ -1,5 +1,5 @@
 // Names and blocks of segment files, and the slots of the savepoint.
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/log/savepoint.h"
-#include "foedus-core/log/segment_reader.h"
+#include "foedus-core/log/segments/reader.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

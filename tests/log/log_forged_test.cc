@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "foedus-core/base/crc32c.h"
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

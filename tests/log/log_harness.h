@@ -16,8 +16,8 @@
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/log/log_buffer.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/buffer.h"
+#include "foedus-core/log/ring/record.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/log/log_file.h"
-#include "foedus-core/log/segment_reader.h"
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/segments/format.h"
+#include "foedus-core/log/segments/reader.h"
+#include "foedus-core/log/segments/writer.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

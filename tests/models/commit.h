@@ -1,9 +1,9 @@
 #pragma once
-// The commit protocol for models: txn/commit*.cc, epoch/epoch_clock.cc and log/log_buffer.cc
+// The commit protocol for models: txn/commit*.cc, epoch/epoch_clock.cc and log/ring/buffer.cc
 // themselves, over records with a payload of two words, which are always equal.
 
 #include "foedus-core/epoch/epoch_clock.cc"
-#include "foedus-core/log/log_buffer.cc"
+#include "foedus-core/log/ring/buffer.cc"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/record_lock.cc"
 #include "foedus-core/txn/commit.cc"

@@ -170,6 +170,6 @@ int main(int argc, char** argv) {
         "the same fence hands on what was seen before it"},
        {"epoch_clock.h enter_commit store_release", rl::mo_relaxed, "E4: epoch_clock_model"},
        {"epoch_clock.h leave_commit store_release", rl::mo_relaxed, "E2: epoch_clock_model"}},
-      {"log_buffer.h", "record_lock.h", "record_lock.cc", "epoch_clock.cc"}};
+      {"buffer.h", "record_lock.h", "record_lock.cc", "epoch_clock.cc"}};
   return protocol.check(argc, argv);
 }

@@ -1,11 +1,11 @@
-// The hand-over of a log ring from session to logger and back: log/log_buffer.{h,cc} themselves.
+// The hand-over of a log ring from session to logger and back: log/ring/buffer.{h,cc} themselves.
 // The bytes of the ring are plain variables beside it, one for each record's place.
-#include "foedus-core/log/log_buffer.cc"
+#include "foedus-core/log/ring/buffer.cc"
 #include "tests/models/runtime.h"
 
 namespace foedus::log {
 
-// Stands in for log_record.cc.
+// Stands in for log/ring/record.cc.
 void LogRecord::fill(char*, std::size_t) {}
 
 }  // namespace foedus::log

@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
        {"moved_model.cc move store_release #2", rl::mo_relaxed, "as above"},
        {"moved_model.cc twin_of load_acquire #1", rl::mo_relaxed, "as above"},
        {"moved_model.cc twin_of load_acquire #2", rl::mo_relaxed, "as above"}},
-      {"log_buffer.h", "record_lock.h", "record_lock.cc", "epoch_clock.cc", "epoch_clock.h",
+      {"buffer.h", "record_lock.h", "record_lock.cc", "epoch_clock.cc", "epoch_clock.h",
        "commit.cc", "commit_apply.cc", "optimistic_read.h"}};
   return protocol.check(argc, argv);
 }

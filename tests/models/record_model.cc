@@ -55,6 +55,6 @@ int main(int argc, char** argv) {
                             model::scenario<Reading<2, 2>>("two writes, a reader", 3),
                             model::scenario<Reading<3, 1>>("a write, two readers", 3)},
                            {},
-                           {"log_buffer.h"}};
+                           {"buffer.h"}};
   return protocol.check(argc, argv);
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/storage/kinds.h"
 
 namespace foedus::storage {

@@ -14,7 +14,7 @@
 
 #include "foedus-core/base/memory_budget.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"

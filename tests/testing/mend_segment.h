@@ -7,7 +7,7 @@
 #include <string>
 
 #include "foedus-core/base/crc32c.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 
 namespace foedus::testing {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "foedus-core/engine/setup/directories.h"
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::cli {

@@ -11,7 +11,7 @@
 #include "foedus-core/device/tiered_device.h"
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/log/log_directory.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"

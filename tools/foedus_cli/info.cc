@@ -4,8 +4,8 @@
 #include <optional>
 #include <ostream>
 
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "tools/foedus_cli/closed_database.h"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tools/foedus_cli/closed_database.h"

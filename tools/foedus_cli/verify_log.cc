@@ -4,10 +4,10 @@
 #include <map>
 #include <string>
 
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
-#include "foedus-core/log/segment_reader.h"
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/format.h"
+#include "foedus-core/log/segments/reader.h"
+#include "foedus-core/log/segments/records.h"
 #include "foedus-core/page/tid.h"
 
 namespace foedus::cli {

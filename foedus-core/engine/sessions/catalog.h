@@ -32,7 +32,7 @@
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_control.h"

@@ -8,7 +8,7 @@
 #include "foedus-core/engine/sessions/session.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 

@@ -19,7 +19,7 @@
 #include "foedus-core/engine/snapshots/snapshot_caches.h"
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"

@@ -8,8 +8,8 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/tier_names.h"
-#include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/nvm_pages.h"
 

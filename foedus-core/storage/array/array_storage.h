@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_context.h"

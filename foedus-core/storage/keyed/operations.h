@@ -21,7 +21,7 @@
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/read_record.h"

@@ -6,7 +6,7 @@
 
 #include "foedus-core/base/copy_bytes.h"
 #include "foedus-core/base/increment.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_header.h"
 
 namespace foedus::storage::moves {

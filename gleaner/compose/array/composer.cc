@@ -8,7 +8,7 @@
 
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/array/array_page_check.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "gleaner/compose/hash/pages.h"
 
 namespace foedus::gleaner {

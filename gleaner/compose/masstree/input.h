@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "gleaner/compose/base/composition.h"

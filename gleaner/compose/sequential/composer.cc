@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
 

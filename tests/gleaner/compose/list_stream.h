@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
 #include "foedus/storage.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/tid.h"
 #include "gleaner/handoff/partition_table.h"
 #include "gleaner/map/record_source.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "foedus-core/base/crc32c.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
 namespace foedus::cli {

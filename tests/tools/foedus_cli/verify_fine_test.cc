@@ -12,7 +12,7 @@
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"

@@ -12,7 +12,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/tid.h"

@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus/status.h"
 
 namespace foedus::log {

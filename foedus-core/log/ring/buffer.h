@@ -31,7 +31,7 @@
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 #include "foedus/status.h"
 
 namespace foedus::log {

@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/log/segment_reader.h"
+#include "foedus-core/log/segments/reader.h"
 
 namespace foedus::log {
 

@@ -1,4 +1,4 @@
-#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/ring/record.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "foedus-core/log/segment_writer.h"
+#include "foedus-core/log/segments/writer.h"
 
 #include <algorithm>
 #include <cstring>

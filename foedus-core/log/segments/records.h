@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/log/log_record.h"
-#include "foedus-core/log/segment_reader.h"
+#include "foedus-core/log/ring/record.h"
+#include "foedus-core/log/segments/reader.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 

@@ -1,4 +1,4 @@
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/segments/format.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segments/records.h"
 
 #include <algorithm>
 #include <cstring>

@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/log/log_buffer.h"
-#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/ring/buffer.h"
+#include "foedus-core/log/segments/format.h"
 #include "foedus/status.h"
 
 namespace foedus::log {

@@ -1,4 +1,4 @@
-#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/ring/buffer.h"
 
 #include <algorithm>
 #include <bit>
