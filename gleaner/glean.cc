@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 #include "gleaner/partitions.h"
 #include "gleaner/reduce/run_file.h"
 #include "gleaner/snapshot_composer.h"

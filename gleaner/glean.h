@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/partition_table.h"

@@ -8,7 +8,7 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus/database.h"

@@ -8,7 +8,7 @@
 #include "foedus-core/engine/setup/directories.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::engine {
 

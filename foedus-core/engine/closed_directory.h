@@ -15,7 +15,7 @@
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/topology.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"

@@ -24,7 +24,7 @@
 #include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/base/page_sample.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"

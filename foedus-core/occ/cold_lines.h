@@ -18,8 +18,8 @@
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_lines.h"
-#include "foedus-core/snapshot/line_cache.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/line_cache.h"
+#include "foedus-core/snapshot/cache/page_io.h"
 #include "foedus/status.h"
 
 namespace foedus::occ {

@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 
 namespace foedus::occ {
 

@@ -30,7 +30,7 @@
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/pages_in_flight.h"
+#include "foedus-core/snapshot/cache/pages_in_flight.h"
 #include "foedus/status.h"
 
 namespace foedus::occ {

@@ -19,8 +19,8 @@
 //   P18 Pages of the page cache are shared and stay as they were read, with one exception. The
 //       volatile half of a pointer in them, which is null on the device, may be a hint: the cache
 //       frame that last held the child. A hint may be wrong at any time, and is followed only if
-//       the cache finds the child there (K30, snapshot/page_cache.h). load() reads it as null, and
-//       a volatile copy of a cached page is cleared of hints.
+//       the cache finds the child there (K30, snapshot/cache/page_cache.h). load() reads it as
+//       null, and a volatile copy of a cached page is cleared of hints.
 
 #include <cstdint>
 

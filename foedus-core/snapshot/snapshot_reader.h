@@ -18,9 +18,9 @@
 #include "foedus-core/device/pooled_reads.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_check.h"
+#include "foedus-core/snapshot/cache/page_io.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus-core/snapshot/nvm_pages.h"
-#include "foedus-core/snapshot/page_io.h"
-#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::snapshot {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/options.h"
 
 namespace foedus::snapshot {

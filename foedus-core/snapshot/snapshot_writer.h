@@ -14,8 +14,8 @@
 #include <string>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/snapshot/page_io.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/cache/page_io.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::snapshot {
 

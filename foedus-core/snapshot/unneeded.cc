@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "foedus-core/snapshot/leftovers.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/manifest.h"
 
 namespace foedus::snapshot {
 

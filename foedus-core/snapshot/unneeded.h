@@ -6,7 +6,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus/status.h"
 

@@ -11,7 +11,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/system/task.h"
-#include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus-core/snapshot/page_run_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage_meta/storage_meta.h"

@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage/page_check.h"

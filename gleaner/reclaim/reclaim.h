@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 #include "gleaner/reclaim/reclaim_options.h"

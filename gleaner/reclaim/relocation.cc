@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus/options.h"
 
 namespace foedus::gleaner {

@@ -25,9 +25,9 @@
 
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/live_pages.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/page_io.h"
+#include "foedus-core/snapshot/files/live_pages.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/status.h"
 
 namespace foedus::gleaner {

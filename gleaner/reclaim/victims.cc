@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::gleaner {
 

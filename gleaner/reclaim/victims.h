@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "gleaner/reclaim/reclaim_options.h"
 
 namespace foedus::gleaner {

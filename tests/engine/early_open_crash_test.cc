@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/snapshot/manifest_format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/engine/crash_steps.h"
 
 namespace foedus {

@@ -2,7 +2,7 @@
 // ctest-timeout: 300
 // Power failures at every call to the device while a snapshot is made and installed and the log is
 // cut, and while a recovery does so: the next open finds exactly the durable transactions.
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 #include "tests/engine/crash_steps.h"
 
 namespace foedus {

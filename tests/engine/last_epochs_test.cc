@@ -5,7 +5,7 @@
 
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/engine/tree_life.h"
 #include "tests/testing/at_sync_point.h"
 

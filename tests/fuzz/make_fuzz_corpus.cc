@@ -12,7 +12,7 @@
 
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tests/hostile/small_database.h"
 #include "tests/log/log_harness.h"

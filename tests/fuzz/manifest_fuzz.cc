@@ -1,8 +1,8 @@
 // A manifest that parses is encoded to the same bytes again.
 #include <cstdlib>
 
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -14,7 +14,7 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/page/page_header.h"
-#include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/hash/layout/page.h"
 #include "foedus-core/storage/masstree/layout/page.h"

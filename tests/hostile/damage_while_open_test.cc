@@ -13,7 +13,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"
 #include "tools/foedus_cli/verify_snapshot.h"

@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/page_check.h"
 #include "gleaner/reclaim/reclaim.h"

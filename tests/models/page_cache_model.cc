@@ -1,4 +1,4 @@
-// The page cache's words: snapshot/page_cache_index.{h,cc} and epoch/epoch_clock.{h,cc} themselves.
+// The page cache's words: snapshot/cache/index.{h,cc} and epoch/epoch_clock.{h,cc} themselves.
 // The index has one stripe. Its lock and the only frame are the model's; the lines of page_cache.cc
 // are quoted. A plain variable stands for the contents of the frame.
 #include <vector>
@@ -6,7 +6,7 @@
 #include "tests/models/threads.h"
 
 #include "foedus-core/epoch/epoch_clock.cc"
-#include "foedus-core/snapshot/page_cache_index.cc"
+#include "foedus-core/snapshot/cache/index.cc"
 #include "tests/models/runtime.h"
 
 namespace {
@@ -74,7 +74,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
       snapshot::CacheFrame left[CacheIndex::kBucketEntries];
       index.sweep(0, left, CacheIndex::kBucketEntries, which);
     }
-    // from foedus-core/snapshot/page_cache.cc:
+    // from foedus-core/snapshot/cache/page_cache.cc:
     //     base::fence_seq_cst();
     //     const std::uint64_t stamp = clock_->current().number();
     base::fence_seq_cst();
@@ -256,7 +256,7 @@ int main(int argc, char** argv) {
        model::scenario<Reuse<3, false>>("reuse, clock apart", 1),
        model::scenario<GiveBack<By::kId>>("give back", 2),
        model::scenario<GiveBack<By::kLink>>("give back of a linked frame", 2)},
-      {{"page_cache_index.h find_linked compare_exchange_acq_rel", rl::mo_relaxed,
+      {{"index.h find_linked compare_exchange_acq_rel", rl::mo_relaxed,
         "it counts a use, from which nothing follows about other memory"}},
       {"epoch_clock.h", "epoch_clock.cc"}};
   return protocol.check(argc, argv);

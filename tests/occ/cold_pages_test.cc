@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 

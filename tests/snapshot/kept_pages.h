@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "foedus-core/page/page_bytes.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus-core/snapshot/nvm_pages.h"
-#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::snapshot {
 

@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/line_cache.h"
+#include "foedus-core/snapshot/cache/line_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 

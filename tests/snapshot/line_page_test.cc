@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/line_page.h"
+#include "foedus-core/snapshot/cache/line_page.h"
 
 #include <gtest/gtest.h>
 

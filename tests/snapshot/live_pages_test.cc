@@ -1,7 +1,7 @@
 // Counts of live pages: gains and losses of a storage, and impossible sums.
-#include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
 namespace foedus::snapshot::testing {

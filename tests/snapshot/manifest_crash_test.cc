@@ -6,7 +6,7 @@
 #include <string>
 
 #include "foedus-core/device/file_device.h"
-#include "foedus-core/snapshot/manifest_format.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
 namespace foedus::snapshot::testing {

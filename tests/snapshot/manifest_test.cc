@@ -3,7 +3,7 @@
 #include <functional>
 #include <string_view>
 
-#include "foedus-core/snapshot/manifest_format.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
 namespace foedus::snapshot::testing {

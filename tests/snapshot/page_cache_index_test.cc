@@ -1,5 +1,5 @@
 // Tests of the index and the frames alone, without a reader or a clock.
-#include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/cache/index.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/page_cache_frames.h"
+#include "foedus-core/snapshot/cache/frames.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"

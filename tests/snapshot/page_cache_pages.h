@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/page_io.h"
 
 namespace foedus::snapshot {
 

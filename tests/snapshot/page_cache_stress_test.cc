@@ -12,7 +12,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/cold_pages.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"

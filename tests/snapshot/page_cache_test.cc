@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/snapshot/page_cache.h"
-#include "foedus-core/snapshot/pages_in_flight.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
+#include "foedus-core/snapshot/cache/pages_in_flight.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"

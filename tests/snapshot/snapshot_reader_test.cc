@@ -4,7 +4,7 @@
 #include <string_view>
 #include <thread>
 
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
 namespace foedus::snapshot::testing {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/page_check.h"
 #include "tests/hostile/small_database.h"
 

@@ -19,7 +19,7 @@
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/txn/commit.h"

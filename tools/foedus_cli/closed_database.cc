@@ -5,7 +5,7 @@
 #include "foedus-core/engine/setup/directories.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::cli {
 

@@ -12,7 +12,7 @@
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/segments/records.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string>
 
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tools/foedus_cli/finding.h"
 #include "tools/foedus_cli/json.h"

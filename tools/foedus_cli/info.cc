@@ -6,8 +6,8 @@
 
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tools/foedus_cli/closed_database.h"
 #include "tools/foedus_cli/commands.h"
 #include "tools/foedus_cli/describe.h"

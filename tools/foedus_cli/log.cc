@@ -7,7 +7,7 @@
 
 #include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/tid.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tools/foedus_cli/closed_database.h"
 #include "tools/foedus_cli/commands.h"
 #include "tools/foedus_cli/describe.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "foedus-core/log/log_directory.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"

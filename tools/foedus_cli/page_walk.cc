@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus-core/storage/page_check.h"
 #include "foedus/options.h"
 #include "tools/foedus_cli/preview.h"

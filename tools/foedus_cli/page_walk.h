@@ -25,8 +25,8 @@
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
-#include "foedus-core/snapshot/live_pages.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/live_pages.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tools/foedus_cli/finding.h"
 
 namespace foedus::cli {

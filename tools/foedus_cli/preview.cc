@@ -1,6 +1,6 @@
 #include "tools/foedus_cli/preview.h"
 
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::cli {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/snapshot/leftovers.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 #include "tools/foedus_cli/closed_database.h"
 #include "tools/foedus_cli/commands.h"
 #include "tools/foedus_cli/describe.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "tools/foedus_cli/preview.h"
 
 namespace foedus::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/epoch.h"
 #include "tools/foedus_cli/finding.h"
 #include "tools/foedus_cli/page_walk.h"

@@ -42,7 +42,7 @@
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/page/page_pool.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {

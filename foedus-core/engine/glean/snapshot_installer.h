@@ -27,7 +27,7 @@
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 

@@ -27,7 +27,7 @@
 #include "foedus-core/engine/snapshots/snapshot_caches.h"
 #include "foedus-core/engine/snapshots/snapshots.h"
 #include "foedus-core/epoch/epoch_clock.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 

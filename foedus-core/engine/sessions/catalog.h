@@ -34,7 +34,7 @@
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/ring/record.h"
 #include "foedus-core/page/page_pool.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"

@@ -7,7 +7,7 @@
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/base/page_sample.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"

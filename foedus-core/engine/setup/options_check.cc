@@ -12,7 +12,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::engine {
 

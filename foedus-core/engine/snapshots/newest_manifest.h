@@ -15,7 +15,7 @@
 #include "foedus-core/engine/setup/operator_log.h"
 #include "foedus-core/engine/snapshots/snapshot_caches.h"
 #include "foedus-core/engine/snapshots/snapshots.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {

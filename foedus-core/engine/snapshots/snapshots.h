@@ -34,7 +34,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"

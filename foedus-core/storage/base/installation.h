@@ -34,7 +34,7 @@
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 #include "foedus-core/storage/base/install_workers.h"
 #include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/epoch.h"

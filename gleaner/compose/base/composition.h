@@ -20,8 +20,8 @@
 
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/live_pages.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/page_io.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "gleaner/handoff/record_stream.h"
 #include "gleaner/handoff/subtree.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/array_rig.h"
 #include "tests/gleaner/compose/hash_gleans.h"

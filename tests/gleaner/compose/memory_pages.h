@@ -19,7 +19,7 @@
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/page_io.h"
 
 namespace foedus::gleaner {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "gleaner/reclaim/victims.h"
 #include "tests/gleaner/reclaim/snapshot_store.h"

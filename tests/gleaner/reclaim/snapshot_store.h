@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "gleaner/compose/array/composer.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "tests/base/test_seed.h"
 
 namespace foedus::gleaner {

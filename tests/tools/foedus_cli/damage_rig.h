@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "tests/tools/foedus_cli/cli_rig.h"
 #include "tools/foedus_cli/page_walk.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/hash/layout/page.h"
 #include "tests/base/test_seed.h"
 #include "tests/tools/foedus_cli/damage_rig.h"

@@ -13,7 +13,7 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/tools/foedus_cli/damage_rig.h"

@@ -1,10 +1,10 @@
-#include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 
 namespace foedus::snapshot {
 

@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 #include <cstdio>
 #include <cstring>

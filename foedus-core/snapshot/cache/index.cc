@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/cache/index.h"
 
 #include "foedus-core/base/invariant.h"
 

@@ -1,10 +1,10 @@
 // The files of manifests.
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/files/manifest.h"
 
 #include <algorithm>
 
-#include "foedus-core/snapshot/manifest_format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 
 namespace foedus::snapshot {
 

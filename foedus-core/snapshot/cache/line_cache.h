@@ -22,7 +22,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_lines.h"
-#include "foedus-core/snapshot/line_page.h"
+#include "foedus-core/snapshot/cache/line_page.h"
 
 namespace foedus::snapshot {
 

@@ -18,7 +18,7 @@
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"

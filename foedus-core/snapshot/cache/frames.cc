@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/page_cache_frames.h"
+#include "foedus-core/snapshot/cache/frames.h"
 
 #include <algorithm>
 

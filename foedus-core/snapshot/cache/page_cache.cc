@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/snapshot/line_cache.h"
+#include "foedus-core/snapshot/cache/line_cache.h"
 
 namespace foedus::snapshot {
 

@@ -22,7 +22,7 @@
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"
-#include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/cache/index.h"
 #include "foedus/status.h"
 
 namespace foedus::snapshot {

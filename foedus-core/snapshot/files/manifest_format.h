@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::snapshot {
 

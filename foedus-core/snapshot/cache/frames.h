@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "foedus-core/snapshot/page_cache_index.h"
-#include "foedus-core/snapshot/page_cache_memory.h"
+#include "foedus-core/snapshot/cache/index.h"
+#include "foedus-core/snapshot/cache/memory.h"
 
 namespace foedus::snapshot {
 

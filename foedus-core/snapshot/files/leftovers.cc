@@ -1,13 +1,13 @@
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/files/leftovers.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/manifest_format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 
 namespace foedus::snapshot {
 

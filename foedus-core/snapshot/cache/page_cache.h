@@ -94,11 +94,11 @@
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_pool.h"
-#include "foedus-core/snapshot/page_cache_frames.h"
-#include "foedus-core/snapshot/page_cache_index.h"
-#include "foedus-core/snapshot/page_cache_memory.h"
-#include "foedus-core/snapshot/page_io.h"
-#include "foedus-core/snapshot/pages_in_flight.h"
+#include "foedus-core/snapshot/cache/frames.h"
+#include "foedus-core/snapshot/cache/index.h"
+#include "foedus-core/snapshot/cache/memory.h"
+#include "foedus-core/snapshot/cache/page_io.h"
+#include "foedus-core/snapshot/cache/pages_in_flight.h"
 #include "foedus/status.h"
 
 namespace foedus::snapshot {

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/page_cache_index.h"
-#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/cache/index.h"
+#include "foedus-core/snapshot/cache/page_io.h"
 
 namespace foedus::snapshot {
 

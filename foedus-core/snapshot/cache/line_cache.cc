@@ -1,10 +1,10 @@
-#include "foedus-core/snapshot/line_cache.h"
+#include "foedus-core/snapshot/cache/line_cache.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "foedus-core/snapshot/page_cache.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
+#include "foedus-core/snapshot/files/format.h"
 
 namespace foedus::snapshot {
 

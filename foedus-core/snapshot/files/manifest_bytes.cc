@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/snapshot/manifest_format.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
+#include "foedus-core/snapshot/files/manifest_format.h"
 #include "foedus/options.h"
 
 namespace foedus::snapshot {

@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/page_cache_memory.h"
+#include "foedus-core/snapshot/cache/memory.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
-#include "foedus-core/snapshot/pages_in_flight.h"
+#include "foedus-core/snapshot/cache/pages_in_flight.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/cache/page_cache.h"
 
 namespace foedus::snapshot {
 

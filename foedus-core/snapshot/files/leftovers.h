@@ -13,7 +13,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
-#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/snapshot/files/format.h"
 #include "foedus/status.h"
 
 namespace foedus::snapshot {
