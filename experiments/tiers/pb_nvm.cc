@@ -1,6 +1,6 @@
 // The comparison of PB-NVM (Nguyen and Lee, JSA 2019): pages that threads evict reach an SSD by way
 // of a buffer on NVM in partitions, of one that all share, and of a double-write buffer. The engine
-// evicts no dirty pages, so its staging buffer (foedus-core/device/staging_buffer.h) is driven by
+// evicts no dirty pages, so its staging buffer (foedus-core/device/staging/buffer.h) is driven by
 // itself: pages of a set of files, chosen by Zipf's law, one at a time. Both devices are emulated.
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 #include "experiments/ycsb/zipf.h"
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/emulated_device.h"
-#include "foedus-core/device/file_device.h"
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/posix/file_device.h"
+#include "foedus-core/device/staging/buffer.h"
 #include "foedus/options.h"
 
 namespace experiments::tiers {

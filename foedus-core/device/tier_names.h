@@ -18,7 +18,7 @@ inline constexpr std::string_view kTiersPrefix = "tiers-";
 // Pages of the SSD that are kept on memory (snapshot/nvm_pages.h).
 inline constexpr std::string_view kNvmPrefix = "nvm-";
 
-// Pages that are on their way to the SSD (staging_area.h).
+// Pages that are on their way to the SSD (staging/area.h).
 inline constexpr std::string_view kStagingPrefix = "staging-";
 
 inline std::string ssd_name(std::string_view tiered) {

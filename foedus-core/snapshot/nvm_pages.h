@@ -1,7 +1,8 @@
 #pragma once
 // NvmPages, the NVM cache tier: pages of the SSD tier that are kept on non-volatile memory. They
 // lie in slots of one file, and are found again after a restart (Van Renen et al., SIGMOD'18, §4).
-// Below it are the extents of the SSD (device/tiered_device.h), above it the page cache in DRAM.
+// Below it are the extents of the SSD (device/tiers/tiered_device.h), above it the page cache in
+// DRAM.
 //
 // A page has a set of slots that it may lie in, by the hash of its id: one in each way of the file.
 // It gets a slot when it is read from the SSD. That is a free one. If there is none, and the page

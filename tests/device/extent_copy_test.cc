@@ -1,7 +1,7 @@
 // ctest-labels: crash memory
 // ExtentCopy, as the mover of a TieredDevice uses it: several writes are in flight, an error of one
 // of them names the file and moves no extent, and a power failure at any call loses no byte.
-#include "foedus-core/device/extent_copy.h"
+#include "foedus-core/device/tiers/extent_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@
 
 #include <gtest/gtest.h>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Files of a real directory: refusals, locks, and the needs of direct I/O.
 // ctest-labels: memory
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

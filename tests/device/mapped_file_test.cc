@@ -3,7 +3,7 @@
 // and report that memory is persistent, or not.
 // ctest-labels: memory
 #ifdef FOEDUS_HAVE_LIBPMEM
-#include "foedus-core/device/mapped_file.h"
+#include "foedus-core/device/posix/mapped_file.h"
 
 #include <dlfcn.h>
 #include <libpmem.h>
@@ -23,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 
 namespace {
 

@@ -17,9 +17,9 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/emulated_device.h"
-#include "foedus-core/device/file_device.h"
 #include "foedus-core/device/pooled_reads.h"
-#include "foedus-core/device/uring_reads.h"
+#include "foedus-core/device/posix/file_device.h"
+#include "foedus-core/device/posix/uring_reads.h"
 
 namespace foedus::device {
 namespace {

@@ -1,6 +1,6 @@
 // SpreadDevice: files are found in any directory, marks name the database of a directory, and a
 // power failure at any change leaves directories that can be opened.
-#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/spread/spread_device.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/read_queue.h"
 #include "foedus-core/device/tier_names.h"
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/staged_tiers.h"
 #include "tests/testing/test_database.h"

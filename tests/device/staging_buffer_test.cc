@@ -1,7 +1,7 @@
 // ctest-labels: memory
 // StagingBuffer: staged pages are read from the buffer, the newest version of a page wins, readers
 // and writers do not wait for a flush, and an error loses no acknowledged page.
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // ctest-labels: crash memory
 // StagingBuffer: whatever call power fails at, an acknowledged page is not lost, torn or replaced
 // by an older version; damage is found.
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
 
 #include <gtest/gtest.h>
 

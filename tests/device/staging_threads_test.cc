@@ -1,6 +1,6 @@
 // ctest-labels: concurrency
 // StagingBuffer: several writers and a reader, while flushers are at work.
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/device/file_device.h"
 #include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "tests/testing/staged_pages.h"
 
 namespace foedus::device {

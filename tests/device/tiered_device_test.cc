@@ -1,7 +1,7 @@
 // ctest-labels: crash memory
 // TieredDevice: reads of a file return the same bytes wherever its extents lie and whenever they
 // move, also after a power failure at any call; a full or a lost tier is an error with its name.
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 
 #include <gtest/gtest.h>
 

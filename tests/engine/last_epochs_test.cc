@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "tests/testing/test_database.h"

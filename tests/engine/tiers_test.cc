@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/device/file_device.h"
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/posix/file_device.h"
+#include "foedus-core/device/staging/buffer.h"
 #include "foedus-core/device/tier_names.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"

@@ -2,7 +2,7 @@
 // ctest-labels: crash
 #include <gtest/gtest.h>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log.h"
 #include "gleaner/directory_glean.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/snapshot/snapshot_reader.h"

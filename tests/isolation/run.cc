@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/log/log_directory.h"
 #include "tests/isolation/history_json.h"
 #include "tests/isolation/tape.h"

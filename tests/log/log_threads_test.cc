@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {

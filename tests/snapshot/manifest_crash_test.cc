@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 

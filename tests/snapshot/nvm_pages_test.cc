@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/page/page_bytes.h"
 #include "tests/snapshot/kept_pages.h"
 #include "tests/testing/failing_device.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/device/spread_device.h"
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/spread/spread_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/test_database.h"
 

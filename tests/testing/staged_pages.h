@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 
 namespace foedus::testing {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/segments/records.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segments/format.h"

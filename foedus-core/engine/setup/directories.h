@@ -9,8 +9,8 @@
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/emulated_device.h"
-#include "foedus-core/device/spread_device.h"
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/spread/spread_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus/database.h"
 #include "foedus/options.h"
@@ -29,7 +29,7 @@ struct KeptPagesBytes {
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
 // Returns the part of Options::nvm_bytes for pages on their way to the SSD
-// (device/staging_buffer.h). As much DRAM is taken to write them.
+// (device/staging/buffer.h). As much DRAM is taken to write them.
 std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {

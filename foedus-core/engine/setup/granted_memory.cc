@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/device/text_file.h"
+#include "foedus-core/device/posix/text_file.h"
 #include "foedus-core/page/page_pool.h"
 
 namespace foedus::engine {

@@ -10,7 +10,7 @@
 #include <new>
 
 #include "foedus-core/base/line_allocator.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "gleaner/reduce/reducer.h"
 #include "tests/gleaner/reduce/random_log.h"
 #include "tests/testing/failing_device.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/log/segments/format.h"

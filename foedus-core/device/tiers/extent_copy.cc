@@ -1,4 +1,4 @@
-#include "foedus-core/device/extent_copy.h"
+#include "foedus-core/device/tiers/extent_copy.h"
 
 #include <cstdlib>
 #include <new>

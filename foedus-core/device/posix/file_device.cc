@@ -1,4 +1,4 @@
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/device/mapped_file.h"
-#include "foedus-core/device/posix_file.h"
-#include "foedus-core/device/uring_reads.h"
+#include "foedus-core/device/posix/file.h"
+#include "foedus-core/device/posix/mapped_file.h"
+#include "foedus-core/device/posix/uring_reads.h"
 
 namespace foedus::device {
 

@@ -1,13 +1,13 @@
-#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/device/tiers/tiered_device.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "foedus-core/device/extent_copy.h"
 #include "foedus-core/device/read_queue.h"
-#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/spread/spread_device.h"
 #include "foedus-core/device/tier_names.h"
+#include "foedus-core/device/tiers/extent_copy.h"
 
 namespace foedus::device {
 

@@ -3,7 +3,7 @@
 // PB-NVM, Nguyen and Lee, JSA 2019). A page is durable once it is in a bucket. Full buckets are
 // written to their files in the background, in large batches, while writers go on with others.
 //
-// The buckets belong to partitions. Each has an area of its own (staging_area.h, V27, V28), one
+// The buckets belong to partitions. Each has an area of its own (area.h, V27, V28), one
 // writer at a time, and a flusher, which it may share with others.
 //
 //   empty --open_bucket()--> open --seal()--> full --Flusher::step()--> empty
@@ -32,8 +32,8 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/system/task.h"
-#include "foedus-core/device/slot_writer.h"
-#include "foedus-core/device/staging_area.h"
+#include "foedus-core/device/staging/area.h"
+#include "foedus-core/device/staging/slot_writer.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

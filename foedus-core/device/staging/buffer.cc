@@ -1,4 +1,4 @@
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/system/sync_point.h"
-#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/spread/spread_device.h"
 #include "foedus-core/device/tier_names.h"
 
 namespace foedus::device {

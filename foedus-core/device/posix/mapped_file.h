@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/device/posix_file.h"
+#include "foedus-core/device/posix/file.h"
 
 namespace foedus::device {
 

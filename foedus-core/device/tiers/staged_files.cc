@@ -1,9 +1,9 @@
-#include "foedus-core/device/staged_files.h"
+#include "foedus-core/device/tiers/staged_files.h"
 
 #include <utility>
 
 #include "foedus-core/device/read_queue.h"
-#include "foedus-core/device/slot_writer.h"
+#include "foedus-core/device/staging/slot_writer.h"
 #include "foedus-core/device/tier_names.h"
 
 namespace foedus::device {

@@ -1,4 +1,4 @@
-#include "foedus-core/device/mapped_file.h"
+#include "foedus-core/device/posix/mapped_file.h"
 
 #include <fcntl.h>
 #ifdef FOEDUS_HAVE_LIBPMEM

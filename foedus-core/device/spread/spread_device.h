@@ -30,7 +30,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/directory_mark.h"
+#include "foedus-core/device/spread/directory_mark.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

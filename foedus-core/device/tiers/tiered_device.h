@@ -30,9 +30,9 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/extent_map.h"
-#include "foedus-core/device/staged_files.h"
-#include "foedus-core/device/tiered_file.h"
+#include "foedus-core/device/tiers/extent_map.h"
+#include "foedus-core/device/tiers/staged_files.h"
+#include "foedus-core/device/tiers/tiered_file.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

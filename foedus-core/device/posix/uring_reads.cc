@@ -1,12 +1,12 @@
-#include "foedus-core/device/uring_reads.h"
+#include "foedus-core/device/posix/uring_reads.h"
 
 #include <errno.h>
 
 #include <algorithm>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/device/file_device.h"
-#include "foedus-core/device/posix_file.h"
+#include "foedus-core/device/posix/file.h"
+#include "foedus-core/device/posix/file_device.h"
 
 namespace foedus::device {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/extent_map.h"
 #include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/tiers/extent_map.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

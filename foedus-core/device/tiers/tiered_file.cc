@@ -1,4 +1,4 @@
-#include "foedus-core/device/tiered_file.h"
+#include "foedus-core/device/tiers/tiered_file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // StagedFiles: the staging buffer of a TieredDevice. Pages of a new snapshot file for the SSD go
 // through it; those that a crash has left in it reach the SSD at the next open.
 //
-//   V32 A new file's pages for the SSD are staged (staging_buffer.h): they are durable in buckets
+//   V32 A new file's pages for the SSD are staged (staging/buffer.h): they are durable in buckets
 //       when they are written, and reach the SSD in the background. Space for them there is taken
 //       before. Readers ask the buffer first while any page of the file is staged (V31). A flush
 //       comes before each move of extents, so that flushers and mover never sync one file at the
@@ -24,8 +24,8 @@
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/pooled_reads.h"
-#include "foedus-core/device/staging_buffer.h"
-#include "foedus-core/device/tiered_file.h"
+#include "foedus-core/device/staging/buffer.h"
+#include "foedus-core/device/tiers/tiered_file.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

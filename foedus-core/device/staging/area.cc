@@ -1,4 +1,4 @@
-#include "foedus-core/device/staging_area.h"
+#include "foedus-core/device/staging/area.h"
 
 #include <algorithm>
 #include <cstddef>

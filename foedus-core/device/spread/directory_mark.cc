@@ -1,4 +1,4 @@
-#include "foedus-core/device/directory_mark.h"
+#include "foedus-core/device/spread/directory_mark.h"
 
 #include <cstdint>
 #include <cstdio>

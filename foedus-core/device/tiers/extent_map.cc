@@ -1,4 +1,4 @@
-#include "foedus-core/device/extent_map.h"
+#include "foedus-core/device/tiers/extent_map.h"
 
 #include <bit>
 #include <string>

@@ -9,8 +9,8 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/extent_map.h"
-#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/staging/buffer.h"
+#include "foedus-core/device/tiers/extent_map.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

@@ -1,4 +1,4 @@
-#include "foedus-core/device/text_file.h"
+#include "foedus-core/device/posix/text_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "foedus-core/device/slot_writer.h"
+#include "foedus-core/device/staging/slot_writer.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/spread/spread_device.h"
 #include "foedus-core/device/tier_names.h"
 
 namespace foedus::device {

@@ -1,4 +1,4 @@
-#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/spread/spread_device.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // StagingArea: a file "staging-<n>" on non-volatile memory that holds the buckets of one partition
-// of a staging buffer (staging_buffer.h). A bucket is a word that says what it is, keys of its
+// of a staging buffer (buffer.h). A bucket is a word that says what it is, keys of its
 // slots, and the slots, of one page each. FORMAT.md has the bytes.
 //
 //   never used, empty --mark(kInUse)--> in use --write() of slot after slot--> in use

@@ -13,7 +13,7 @@
 #include "foedus-core/device/counted_syncs.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/read_queue.h"
-#include "foedus-core/device/staging_area.h"
+#include "foedus-core/device/staging/area.h"
 #include "foedus/status.h"
 
 namespace foedus::device {

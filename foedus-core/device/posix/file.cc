@@ -1,4 +1,4 @@
-#include "foedus-core/device/posix_file.h"
+#include "foedus-core/device/posix/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/posix/file_device.h"
 
 namespace foedus::device {
 
