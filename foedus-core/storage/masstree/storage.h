@@ -17,9 +17,9 @@
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/page/tid.h"
-#include "foedus-core/storage/masstree/change/apply.h"
 #include "foedus-core/storage/masstree/change/make.h"
 #include "foedus-core/storage/masstree/change/track.h"
+#include "foedus-core/storage/masstree/operations/apply.h"
 #include "foedus-core/storage/masstree/operations/operations.h"
 #include "foedus-core/storage/masstree/search/prefetch.h"
 #include "foedus-core/storage_meta/storage_control.h"
@@ -74,7 +74,7 @@ inline Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 // ---- the commit protocol (txn/, by the dispatch of storage/)
 
 // track_moved(), page_still_holds(), look_again(): change/track.h; accepts(), apply():
-// change/apply.h; relocate(): operations/operations.h.
+// operations/apply.h; relocate(): operations/operations.h.
 
 // ---- for tests and statistics
 

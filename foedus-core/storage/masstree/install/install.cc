@@ -10,10 +10,10 @@
 #include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/base/install_team.h"
 #include "foedus-core/storage/base/overflow.h"
-#include "foedus-core/storage/masstree/change/apply.h"
 #include "foedus-core/storage/masstree/change/copy.h"
 #include "foedus-core/storage/masstree/change/make.h"
 #include "foedus-core/storage/masstree/install/runs.h"
+#include "foedus-core/storage/masstree/operations/apply.h"
 #include "foedus-core/storage/masstree/operations/delta.h"
 #include "foedus-core/storage/masstree/search/find.h"
 

@@ -1,5 +1,5 @@
 // Changing payloads.
-#include "foedus-core/storage/masstree/change/apply.h"
+#include "foedus-core/storage/masstree/operations/apply.h"
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/record_lock.h"
