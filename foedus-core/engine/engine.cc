@@ -206,7 +206,8 @@ Status Engine::make_catalog() {
   return {};
 }
 
-// Makes what makes snapshots. `install_sessions`: the first slot of the clock for installers.
+// Makes the gleaner's task and its parts. `install_sessions`: the clock's first slot for
+// installers.
 void Engine::make_gleaning(std::uint32_t install_sessions) {
   gleaning_ = std::make_unique<Gleaning>(Gleaning::Parts{.options = &options_,
                                                          .runtime = runtime_,
@@ -228,7 +229,7 @@ void Engine::make_gleaning(std::uint32_t install_sessions) {
                                                          .install_sessions = install_sessions});
 }
 
-// Makes what users' transactions need.
+// Makes the pool of users' sessions, and what watches and serves these.
 void Engine::make_sessions() {
   session_pool_ =
       std::make_unique<SessionPool>(SessionPool::Parts{.runtime = runtime_,
