@@ -13,7 +13,7 @@
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/partition_composer.h"
+#include "gleaner/compose/kinds.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage {
