@@ -133,10 +133,7 @@ GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
 
 void Gleaning::add_stats(Stats* stats) const {
   stats->log_bytes_behind = forecast_.log_behind();
-  if (const std::optional<snapshot::Manifest> newest = newest_.get(); newest.has_value()) {
-    stats->snapshot = static_cast<std::uint32_t>(newest->number);
-    stats->covered_epoch = newest->covered;
-  }
+  newest_.add_stats(stats);
   requests_.add_stats(stats);
   stats->writers_waited_us = throttle_.waited_us();
   stats->write_limit_bytes_per_s = throttle_.limit();

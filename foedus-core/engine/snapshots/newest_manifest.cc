@@ -11,6 +11,13 @@ std::optional<snapshot::Manifest> NewestManifest::get() const {
   return manifest_;
 }
 
+void NewestManifest::add_stats(Stats* stats) const {
+  const std::lock_guard lock(mutex_);
+  if (!manifest_.has_value()) return;
+  stats->snapshot = static_cast<std::uint32_t>(manifest_->number);
+  stats->covered_epoch = manifest_->covered;
+}
+
 std::uint64_t NewestManifest::live_pages() const {
   const std::lock_guard lock(mutex_);
   std::uint64_t pages = 0;

@@ -16,6 +16,7 @@
 #include "foedus-core/engine/snapshots/snapshot_caches.h"
 #include "foedus-core/engine/snapshots/snapshots.h"
 #include "foedus-core/snapshot/files/manifest.h"
+#include "foedus/database.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
@@ -36,6 +37,7 @@ class NewestManifest {
 
   // Returns the newest manifest; none: there is no snapshot yet.
   std::optional<snapshot::Manifest> get() const;
+  void add_stats(Stats* stats) const;
   // Returns the live pages of all its files.
   std::uint64_t live_pages() const;
   // Returns whether the last glean, or what followed one, has failed: the device may have a later

@@ -144,6 +144,25 @@ TEST_F(DeltaScanTest, a_scan_sees_what_its_transaction_has_written) {
   check_rows();
 }
 
+// Goal: after an error there are no rows of one of both trees alone. Method: the first page of the
+// main tree cannot be read; the delta has a row.
+TEST_F(DeltaScanTest, a_scan_that_met_an_error_is_over) {
+  load_and_open();
+  put_row(key_of(12), "both");
+  for (const bool reverse : {false, true}) {
+    forget_pages();
+    all_.pages().fail_read_after(0);
+    begin(1);
+    MergedCursor cursor;
+    cursor.open(ctx(1), control(), "", "", reverse);
+    EXPECT_EQ(cursor.next().code(), ErrorCode::kIoError);
+    all_.pages().read_well();
+    EXPECT_TRUE(cursor.next().is_ok());
+    EXPECT_TRUE(cursor.at_end());
+    all_.session(1).rollback();
+  }
+}
+
 // Goal: a scan sees own writes ahead of it, and not those behind it. Method: at each row one of the
 // following ones is erased or put, or one between them.
 TEST_F(DeltaScanTest, writes_between_two_steps_are_seen_ahead) {

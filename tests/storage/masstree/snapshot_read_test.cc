@@ -224,6 +224,30 @@ TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
   all_.session(kReader).rollback();
 }
 
+// Goal: a scan whose root is another page of the tree gives no row of another state. Method: the
+// outermost page below the root, at which each direction begins.
+TEST_F(MasstreeSnapshotReadTest, APageBelowTheRootIsRefusedAsTheRoot) {
+  for (int i = 0; i < 2000; ++i) put(std::to_string(i), std::string(50, 'x'));
+  glean();
+  occ::TxnContext& ctx = all_.session(kReader).ctx();
+  all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
+  for (const bool reverse : {false, true}) {
+    page::SnapshotPageId below;
+    {
+      const occ::ColdReads reads(&ctx.cold_pages());
+      auto* const root = const_cast<page::PageHeader*>(ctx.cold_pages().page(all_.root()));
+      ASSERT_NE(root, nullptr);
+      ASSERT_NE(root->level, 0);
+      InteriorPage* const interior = InteriorPage::of(TreePage::of(root));
+      below = interior->child(reverse ? root->load_version().keys() : 0).load().snapshot_page;
+    }
+    cursor_.open_in_snapshot(ctx, all_.control(), below, "", "", reverse);
+    EXPECT_EQ(cursor_.next().code(), ErrorCode::kCorruption) << reverse;
+    EXPECT_TRUE(cursor_.at_end());
+  }
+  all_.session(kReader).rollback();
+}
+
 // Goal: no key, bound or shape of the tree is special. Method: random keys of few bytes, which make
 // layers, random writes and erasures, and a snapshot at times; ranges between any two keys.
 TEST_F(MasstreeSnapshotReadTest, RandomTreesEqualTheirModel) {

@@ -56,7 +56,13 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
   route->root = nullptr;
   begin_cold(route, {.id = root});
   route->cold_run = 0;
-  return take_cold(route, slice);
+  FOEDUS_CHECK(take_cold(route, slice));
+  // Below a page that is not the root, the scan would go on above it at the page's end.
+  const ColdTop& top = route->cold_top;
+  if (top.low == 0 && top.last == kLastSlice) [[likely]]
+    return {};
+  ctx_->cold_pages().refuse(root);
+  return ctx_->no_page(control_);
 }
 
 unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }

@@ -54,7 +54,19 @@ Status MergedCursor::step(std::uint64_t limit) {
   return row_ == delta_.get() ? delta_->next(limit) : Status();
 }
 
+// After an error of either cursor the scan is over: the rows of the other one alone are not those
+// of the range.
 Status MergedCursor::next_merged(std::uint64_t limit) {
+  Status status = merge(limit);
+  if (!status.is_ok()) [[unlikely]] {
+    close();
+    row_ = &main_;
+    is_merging_ = false;
+  }
+  return status;
+}
+
+Status MergedCursor::merge(std::uint64_t limit) {
   if (is_started_ && row_->at_end()) return {};
   if (is_started_ && writes_ != ctx_->sets().writes().size() && !reopen()) return {};
   writes_ = ctx_->sets().writes().size();

@@ -42,6 +42,7 @@ class MergedCursor {
   // Opens both cursors on a range of which neither has passed a row.
   void open_both(std::string_view low, std::string_view high);
   Status next_merged(std::uint64_t limit);
+  Status merge(std::uint64_t limit);
   Status step(std::uint64_t limit);
   // Begins again after the current row. False: nothing can be there.
   bool reopen();
