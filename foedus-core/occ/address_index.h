@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
 
 namespace foedus::occ {
@@ -85,8 +84,8 @@ class AddressIndex {
     const std::uint64_t word = reinterpret_cast<std::uint64_t>(address) >> 4;
     return (word * 0x9e3779b97f4a7c15u) >> 32 & table_mask_;
   }
-  [[gnu::cold]] void grow();
-  [[gnu::cold]] void forget_all();
+  void grow();
+  void forget_all();
 
   base::LineVector<Slot> slots_;
   Slot* table_;                             // in use: part of slots_, at most half full
@@ -94,32 +93,5 @@ class AddressIndex {
   std::uint32_t generation_ = 1;
   std::size_t used_ = 0;
 };
-
-inline void AddressIndex::set(const void* address, std::uint32_t number) {
-  FOEDUS_INVARIANT(number != kNone);
-  at(address) = number;
-}
-
-inline void AddressIndex::grow() {
-  const auto begin = static_cast<std::size_t>(table_ - slots_.data());
-  const std::size_t end = begin + table_mask_ + 1;
-  const std::size_t mask = table_mask_ * 2 + 1;
-  if (slots_.size() <= end) {
-    slots_.resize(end + mask + 1);
-    table_ = slots_.data() + begin;
-  }
-  table_mask_ = mask;
-  table_ = slots_.data() + end;
-  used_ = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Slot slot = slots_[i];
-    if (slot.generation == generation_) set(slot.address, slot.number);
-  }
-}
-
-inline void AddressIndex::forget_all() {
-  for (Slot& slot : slots_) slot.generation = 0;
-  generation_ = 1;
-}
 
 }  // namespace foedus::occ
