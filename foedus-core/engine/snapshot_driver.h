@@ -124,10 +124,11 @@ Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order);
 // when a caller waits.
 enum class ReclaimFrom : std::uint8_t { kUsual, kUrgent };
 
-// Moves the live pages of files that are mostly superseded. Returns the manifest of the same
-// snapshot in other files, with the next number; none: there are no such files. Counts in `report`.
-// REQUIRES: `newest` is the newest one, and none is being made. All that follow page ids of
-// `newest` have to be given the new ones before its files go.
+// Moves live pages of some files to a new file, if superseded pages or files are too many. Returns
+// the manifest of the same snapshot with the new list of files and the next number, or nullopt if
+// nothing is moved. Adds the moved pages to report->pages_moved.
+// REQUIRES: `newest` is the newest manifest, and no snapshot is being made. The caller gives the
+// new page ids to all holders of page ids of `newest` before the old files are removed.
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
                                                         ReclaimFrom from, GleanReport* report);

@@ -228,7 +228,8 @@ class EpochClock : public base::Task {
   // Used by step() alone.
   std::uint64_t last_advance_us_ = 0;
 
-  // Written by step(), read by all; the line changes once per epoch.
+  // Written by step(), read by all threads. As a rule the cache line changes only a few times per
+  // epoch.
   alignas(64) base::AtomicWord<std::uint64_t> current_;
   base::AtomicWord<std::uint64_t> published_;
   base::AtomicWord<std::uint64_t> reclaimable_;

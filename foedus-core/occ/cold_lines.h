@@ -36,7 +36,7 @@ class ColdLines {
   // Makes `id` the page that is there in part, with these lines and the first one. Null: *status
   // says why: kIoError, kCorruption.
   const page::PageHeader* open(page::SnapshotPageId id, page::LineMask lines, Status* status);
-  // Gives up the lines that are there: the next open() reads what it wants.
+  // Discards all loaded lines. The next open() loads its lines anew, even those of the same page.
   void forget();
   // Loads more of it. False: *status says why.
   bool load(page::PagePart wanted, Status* status);

@@ -80,8 +80,8 @@ class ColdPages {
       return true;
     return load_lines(wanted);
   }
-  // Returns null, with the failure that the page which was read is not the one that a pointer to it
-  // is for.
+  // Returns null, and sets the failure kCorruption: a snapshot pointer leads to `id`, which is not
+  // the page that the pointer is for.
   [[gnu::cold]] std::nullptr_t refuse(page::SnapshotPageId id);
 
   // Returns true from a call that failed on, until the failure is taken or forgotten, or a page is

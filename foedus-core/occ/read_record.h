@@ -106,10 +106,10 @@ Found read_own(TxnContext& ctx, StorageControl* storage, page::RecordHeader* rec
                                     : read_own_range(ctx, storage, record, own, range, copy_base);
 }
 
-// Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's
-// part of the record's own payload to range->out with base::racy_read, and sets
-// range->payload_bytes. It may run several times, but not for deleted, moved or next-layer
-// records.
+// Reads `record` with the transaction's own writes applied. Remembers the read, unless own writes
+// set the whole payload. copy_base(range) copies the part of the record's payload that its `range`
+// asks for to range->out, with base::racy_read, and sets range->payload_bytes. It may be called
+// several times. It is not called for deleted, moved or next-layer records.
 template <typename CopyBase>
 Found read_record(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                   ReadRange* range, CopyBase&& copy_base) {

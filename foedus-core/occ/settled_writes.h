@@ -47,7 +47,8 @@ class SettledWrites {
     seen.count = static_cast<std::uint32_t>(writes_->size());
     seen_[slot_of(seen.storage)] = seen;
   }
-  // Returns whether there is nothing to look at.
+  // Returns whether the transaction has looked for all its writes to `storage` after epoch `birth`
+  // ended. Then a page that was born in `birth` calls for no further look (O17).
   bool has_all(page::StorageId storage, Epoch birth) const {
     const Seen& seen = seen_[slot_of(storage)];
     return seen.txn == txn() && seen.storage == storage && birth < seen.since &&

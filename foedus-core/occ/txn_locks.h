@@ -143,8 +143,9 @@ class TxnLocks {
   // Sets the time that lock() waits, kLockWaitUs until then.
   void set_wait_us(std::uint64_t wait_us) { wait_us_ = wait_us; }
 
-  // Takes the record's lock until release(). False: it could only be waited for in a circle, or was
-  // waited for in vain. Throws std::bad_alloc before it locks anything.
+  // Locks the record until release(). Waits for the lock only if it is next in the order of O1, and
+  // otherwise tries it for a short time. Returns false if the wait timed out or the try failed.
+  // Throws std::bad_alloc before it locks anything.
   [[nodiscard]] bool hold(page::RecordHeader* record);
   bool holds(const page::RecordHeader* record) const { return held_.contains(record); }
   HeldLocks& held() { return held_; }

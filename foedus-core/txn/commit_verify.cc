@@ -101,7 +101,7 @@ Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) 
     // An equal TID suffices: no version that was read is being written or has moved.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
-    // Many records are read and then written by the same transaction.
+    // Common case: this transaction also writes the record, and its own mark is the only change.
     if (now == read.observed.with(page::Tid::kBeingWritten) &&
         is_marked_here(txn, *read.record)) {
       continue;

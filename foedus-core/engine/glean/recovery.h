@@ -1,23 +1,25 @@
 #pragma once
-// Recovery: makes the next snapshot of the log that the newest one does not cover, by a glean
-// (paper §6.3, appendix B.3). Meanwhile snapshot transactions read those that were found. A long
-// log is only sorted: the database opens, and rows wait for their first touch (unapplied.h).
+// Recovery: makes a snapshot from the tail of the log, which the newest snapshot does not cover, by
+// a glean (paper §6.3, appendix B.3). Meanwhile snapshot transactions read the snapshots that were
+// found. A long tail is only sorted: the database opens, and the tail's rows wait for their first
+// touch (unapplied.h).
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
 //   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
 //                          └─► its rows wait ───────────┘                            ──► over
 //
-//   E23 Until recovery is over there is no volatile page, no root pointer that a reader follows,
-//       and no commit. Only transactions of snapshot isolation begin, and they follow the roots of
-//       the snapshot that they entered. So recovery may set roots and drop storages without the
-//       precautions of a running database. Files go by the rule for snapshot readers alone (E52,
-//       E53).
-//   E24 A thread that waits for its end holds no mutex that run() takes: the catalog's is taken
-//       after the wait.
+//   E23 Until recovery is over no transaction follows a storage's root pointer or reaches a
+//       volatile page, and there is no commit. Only transactions of snapshot isolation begin, and
+//       they follow the roots of the snapshot that they entered. So recovery may set roots and drop
+//       storages without the precautions of a running database. For the removal of files, only the
+//       rule for snapshot readers holds (E52, E53).
+//   E24 A thread that waits for the end of recovery holds no mutex that run() takes. In particular,
+//       it locks the catalog's mutex after the wait.
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
-//       which the next open recovers the same. Until the log begins, nothing was added but a
-//       snapshot of what the log holds, and nothing removed but files that it does not need. The
-//       log is cut after that.
+//       which the next open recovers the same. Until the log begins, recovery adds only snapshots
+//       of what the directory holds. It removes only snapshots that are superseded or damaged, and
+//       log segments that the newest snapshot covers. "Log cut" removes what is left of these
+//       segments once the log has begun.
 
 #include <cstdint>
 #include <memory>

@@ -2,18 +2,20 @@
 // SnapshotRetention: which manifests, files and pages of snapshots stay, and for how long. Moves
 // live pages of mostly superseded files, and removes what nothing needs.
 //
-//   E16 The log is cut only up to what a durable manifest covers. For each storage it is known
-//       since which snapshot nothing volatile leads to an earlier one (O16). Manifests before the
-//       oldest of these, and files that only they list, are removed. That waits for transactions
-//       that began before, and spares manifests that are read or kept.
-//   E37 The files of snapshots take at most three pages for each live one and 4 MiB. What a glean
-//       or a move writes counts. Where it would be more, snapshots before the newest are kept no
-//       longer. What a transaction reads stays: it is waited for, but not for long.
+//   E16 The log is cut only up to what a durable manifest covers. For each storage the installer
+//       knows the oldest snapshot that something volatile may lead to (O16). Manifests before the
+//       oldest of these snapshots, and files that only they list, are removed. The removal waits
+//       until transactions that may have seen older pointers have ended. It spares manifests that
+//       are read or kept.
+//   E37 The files of snapshots take at most three pages for each live page, plus 4 MiB. The pages
+//       that a glean or a move is about to write count. If the files would take more, snapshots
+//       before the newest are kept no longer. Files that a transaction reads stay: the gleaner's
+//       task waits for that transaction, but not for long.
 //   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
-//       next glean sorts. That is done before a glean or a move writes its first page, so E37
-//       holds.
+//       next glean sorts. A glean or a move waits for that task before it writes its first page, so
+//       E37 holds.
 //
-// Used by the gleaner's task, recovery included, and before that runs.
+// Used by the gleaner's task, which also runs recovery, and by open() before that task starts.
 
 #include <cstdint>
 #include <set>

@@ -55,7 +55,7 @@ class GleanForecast {
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
-  // A glean, while it runs: of all log that was written when it begins.
+  // A running glean. It takes all log that was written before it began and is in no snapshot yet.
   class Running {
    public:
     // Called before the durable epoch is read: so the estimate exceeds the truth only by log that

@@ -156,7 +156,7 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
         FOEDUS_SYNC_POINT("unapplied:claimed");
         Status applied =
             base::catching([&] { return apply_claimed(claim.session(), *rows, begin); });
-        // order: release, pairs with the acquire above.
+        // order: release, pairs with both acquires of `state` above: what was applied is seen.
         state.store_release(applied.is_ok() ? kApplied : kWaiting);
         return applied;
       }
@@ -261,7 +261,8 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   return status.code() != occ::ColdPages::kNotInMemory;
 }
 
-// Ends one row, or all that are left of the storage.
+// Ends the next row of the storage (E41). If the storage was dropped or has no volatile page, ends
+// all its remaining rows.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(parts_.clock, slot);  // E17
   // If nothing is in memory, E41 holds for all rows that are left.
@@ -272,8 +273,8 @@ Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const std::size_t begin = end_record_;
   // order: relaxed, a thread that claims a row looks again whether it waits.
   const std::uint8_t state = rows->states[begin].load_relaxed();
-  // The session that has claimed it may be waiting for a user. In a runtime of one thread, it may
-  // belong to this very thread.
+  // Does not wait for a row that is claimed: the session that applies it may wait for record locks
+  // of a user's transaction. In a runtime of one thread, that session may run on this thread.
   if (state == kClaimed) return ErrorCode::kConflict;
   if (state == kWaiting && is_in_memory(*rows, begin)) {
     const Status applied = apply_row(rows, begin);

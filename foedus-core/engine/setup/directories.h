@@ -46,14 +46,15 @@ struct OpenedDirectories {
   }
 };
 
-// Opens and locks each directory; makes those that are missing. Nothing else is changed before the
-// device is told to change something (device V13).
+// Opens and locks each directory; makes those that are missing. If an earlier process left pages in
+// the staging buffer, writes them to the SSD: kOutOfSpace, kIoError, kCorruption. Changes nothing
+// else: the marks of the directories come with the first later change (device V13).
 // kInvalidArgument: a directory is named twice or belongs to another database, or one is left out
-// that has files which the savepoint or a manifest names. Other errors: those of
+// that may have a missing file, which the savepoint or a manifest names. Other errors: those of
 // device::FileDevice::open() and device::SpreadDevice::make().
-// Uses of `options` the directories, direct_io, the device, the speed of emulated memory, and the
-// limits of the tiers. Starts tasks of the device on `runtime`, which outlives the device. Writes
-// pages that an earlier process has left staged to the SSD: kOutOfSpace, kIoError, kCorruption.
+// Uses these of `options`: the directories, direct_io, buffered_reads, the device, the speeds of
+// emulated memory, and the limits of the tiers. Starts tasks of the device on `runtime`, which must
+// outlive the device.
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime);
 // Opens existing directories to read their files only: nothing is changed, now or later (device
 // V8). kNotFound: one is missing. kNotSupported: pages are staged, since the database was not

@@ -67,7 +67,7 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-// A hierarchy of cgroups that have limits of memory, where it is mounted.
+// A hierarchy of cgroups that can limit memory, and the place where it is mounted.
 struct Hierarchy {
   bool is_v2 = false;
   std::string root;   // the cgroup that is mounted

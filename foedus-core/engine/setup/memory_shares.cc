@@ -36,7 +36,8 @@ Result<MemoryShares> share_memory(const Options& options) {
   const std::uint64_t most = options.sessions_max * (ring_bytes + kSetsBytes);
   shares.session_bytes = std::max(std::min(rest / 4, most), least);
   shares.page_bytes = rest - kOwnRingBytes - shares.session_bytes;
-  // Idle sessions keep a stock of free pages: all of them together at most a sixteenth.
+  // An idle session keeps up to kStockBytes of free pages. The sessions that transact() makes keep
+  // at most a sixteenth of page_bytes together, except that a few are always allowed.
   const std::uint64_t stocks = std::max(shares.page_bytes / 16 / kStockBytes, kSessionsOnDemandMin);
   shares.sessions_on_demand =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(stocks, options.sessions_max));

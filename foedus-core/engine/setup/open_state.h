@@ -63,7 +63,8 @@ class OpenState {
   }
   // Returns how recovery ended. REQUIRES: is_recovery_over().
   const Status& recovery_status() const { return recovery_status_; }
-  // Returns whether recovery is to end soon, with kClosed if it has not got far.
+  // Returns whether recovery is asked to end soon, because the database closes. Recovery then fails
+  // with kClosed, unless it has passed its last look at this.
   bool is_recovery_given_up() const {
     return given_up_.load_relaxed() != 0;  // order: as give_up_recovery()
   }

@@ -39,7 +39,8 @@ Status fill_in_loggers(Options* options, std::uint32_t* loggers);
 // than the whole.
 Status fill_in_glean(Options* options, std::uint32_t processors);
 
-// Returns kInvalidArgument if the directory has a log or snapshots, which would be ignored.
+// Returns kInvalidArgument if the directory has a log or snapshots: Logging::kNone would ignore
+// them.
 Status refuse_files(device::Device* device);
 
 }  // namespace foedus::engine

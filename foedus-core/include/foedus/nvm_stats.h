@@ -1,6 +1,6 @@
 #pragma once
-// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated). TierStats:
-// bytes of each tier (Options::ssd_dirs).
+// NvmStats: counts of reads and writes of emulated non-volatile memory, or of the emulated SSD tier
+// (DeviceKind::kEmulated). TierStats: bytes that snapshots take on each tier (Options::ssd_dirs).
 
 #include "foedus/cxx20.h"
 

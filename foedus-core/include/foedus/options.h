@@ -86,9 +86,9 @@ enum class Logging : std::uint8_t {
 // transaction as a whole or not at all, and with it all transactions that depend on it.
 enum class Durability : std::uint8_t {
   // Commit returns as soon as the transaction is serializable and visible. A crash of the process,
-  // not only of the machine, may undo the last commits. These are the commits of some epochs (see
-  // epoch_interval_us) and a sync of the device, 10 to 30 ms by default. The commit's ticket tells
-  // when it is durable: Ticket::wait_durable(), on_durable().
+  // not only of the machine, may undo the last commits: those of the last few epochs (see
+  // epoch_interval_us) and of the time of a device sync. By default that is 10 to 30 ms. The
+  // commit's ticket tells when it is durable: Ticket::wait_durable(), on_durable().
   kAsync,
   // Commit returns once no crash of process or machine can undo it, one sync of the device later.
   // Concurrent commits share a sync.

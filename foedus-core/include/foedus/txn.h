@@ -301,10 +301,11 @@ class Txn {
   // Returns the rows with low <= key < high. An empty `high` is above every key.
   Scan scan(const Masstree& storage, std::string_view low, std::string_view high,
             ScanOptions options = {});
-  // Returns the rows whose keys begin with `prefix`; all rows if it is empty. For keys of key(),
-  // `prefix` is key(parts…) for rows whose first columns are these. It is key_prefix(parts…) if the
-  // last of these columns only has to begin with a string. Other codes as scan(): failure() is
-  // kTooLarge for a prefix over kMaxKeyBytes.
+  // Returns the rows whose keys begin with `prefix`, or all rows if it is empty. For keys that
+  // key() made, key(parts…) as the prefix returns the rows whose first columns equal the parts.
+  // With key_prefix(parts…) the last of these columns only has to begin with the last part, if that
+  // is a string. failure() is kTooLarge if `prefix` is over kMaxKeyBytes; its other codes are those
+  // of scan().
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
