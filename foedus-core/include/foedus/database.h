@@ -1,13 +1,13 @@
 #pragma once
-// Database: an open directory. Two concepts come before the first write: open, transact.
+// Database: an open database directory. A program needs only open() and transact() to begin.
 //
-// Threads: any thread may call any function here at any time. If other threads are in transactions,
-// close() returns kBusy, or their calls then return kClosed. All other calls must have returned
-// before close() and the destructor.
+// Threads: any thread may call any function here at any time. While transactions are open, close()
+// returns kBusy. A transaction that would begin after close() gets kClosed. All other calls must
+// have returned before close() and the destructor.
 //
 // Lifetime: a Txn, Scan or Session that outlives the database returns kClosed. If a transaction is
-// still open when the destructor runs, the program ends with a sentence that names the transaction.
-// Its thread may be about to use memory that the destructor frees.
+// still open when the destructor runs, the program is ended with a message that names the
+// transaction. Otherwise the transaction's thread might use memory that the destructor frees.
 //
 // fork(): a child cannot use a database that its parent has opened, nor a Session, Txn, Scan or
 // Ticket of it. Its calls return kForked and do nothing. storages(), snapshots() and stats() are
@@ -106,12 +106,12 @@ struct StorageInfo {
 struct SnapshotInfo {
   std::uint32_t number = 0;
   Epoch covered;                 // all commits up to this epoch are in it, and no later one
-  std::uint64_t pages = 0;       // in its files, of which some are of older snapshots
+  std::uint64_t pages = 0;       // in its files, some of which were made for older snapshots
   std::uint64_t live_pages = 0;  // those of `pages` to which its roots lead
 };
 
-// SnapshotOptions: which snapshot snapshot() reads, as in TxnOptions. If none of the first three is
-// set, it is one that has all commits up to the call of snapshot().
+// SnapshotOptions: which snapshot snapshot() reads; the members are those of TxnOptions. If none of
+// the first three is set, the snapshot has all commits up to the call of snapshot().
 struct SnapshotOptions {
   Epoch as_of = {};
   Epoch at_least = {};
@@ -131,8 +131,8 @@ struct StorageStats {
   std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
 };
 
-// Where the pages lie that the sessions of one SOC use. Local pages lie in memory of that SOC,
-// whose processors run the sessions; see Options::socs.
+// Where the pages lie that the sessions of one SOC use (see Options::socs). A local page lies in
+// memory of that SOC, a remote page in memory of another one.
 struct SocStats {
   std::uint64_t sessions = 0;  // that belong to the SOC
   // Free volatile pages that its sessions took from the pool: of the SOC's memory, and of other
@@ -173,12 +173,12 @@ struct Stats {
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
-  // Used if Options::nvm_cache keeps lines of pages. The first counts lines that transactions
-  // loaded. The second counts how often a page had more lines than a mini page holds, so that it
-  // was read whole.
+  // 0 unless Options::nvm_cache keeps lines of pages. The first counts lines that transactions
+  // loaded. The second counts how often a search needed more lines of a page than the cache of
+  // lines keeps, so that the page was read whole.
   std::uint64_t cache_lines_loaded = 0;
   std::uint64_t cache_pages_outgrown = 0;
-  std::uint64_t writers_waited_us = 0;  // for the gleaner, summed
+  std::uint64_t writers_waited_us = 0;  // waits of all writers for the gleaner, summed
   // Bytes of log a second to which writers are limited now. 0: no limit; 1: they are stopped.
   std::uint64_t write_limit_bytes_per_s = 0;
   std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
@@ -210,20 +210,21 @@ struct GleanReport {
   std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
   Epoch covered;               // all commits up to this epoch are in the snapshot
   std::uint64_t records_read = 0;
-  std::uint64_t records_composed = 0;  // records left after histories were folded
+  std::uint64_t records_composed = 0;  // put into pages: one for all log records of a row
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
-  std::uint64_t pages_moved = 0;    // by reclamation, including the pages above
+  std::uint64_t pages_moved = 0;    // written by reclamation, with the pages that lead to them
   std::uint64_t pages_live = 0;     // of the snapshot
   std::uint64_t pages_total = 0;    // of all its files
   std::uint64_t pages_dropped = 0;  // volatile pages replaced by the snapshot's
-  // Volatile pages that changed since, or were in use. If the snapshot changed nothing in a
-  // storage, all of its volatile pages count without a check.
+  // Volatile pages that stayed: they changed after the snapshot, or were in use, or memory did not
+  // have to be freed. If unchanged pages of a storage were passed over without a look, all volatile
+  // pages of the storage count.
   std::uint64_t pages_kept = 0;
-  std::uint64_t pages_spared = 0;   // those of them that stayed because they are hot
+  std::uint64_t pages_spared = 0;   // those of pages_kept that stayed because they are hot
   std::uint64_t catalog_us = 0;     // reading the catalog from a log that open() found
-  std::uint64_t map_reduce_us = 0;  // until all records are sorted
-  std::uint64_t compose_us = 0;     // until the snapshot is durable
+  std::uint64_t map_reduce_us = 0;  // reading the log, until all records are sorted
+  std::uint64_t compose_us = 0;     // from then until the snapshot is durable
   std::uint64_t install_us = 0;
   std::uint64_t reclaim_us = 0;  // moving live pages, and removing unneeded files
   std::uint64_t total_us = 0;
@@ -248,7 +249,7 @@ class Session {
   // kInvalidArgument: the previous transaction has not ended; isolation or durability is not an
   // enumerator; as_of, at_least or newest_existing is set with another isolation than kSnapshot, or
   // two of them are set; or at_least is above the current epoch. kOutOfMemory: also, a retry
-  // (is_retry) could not lock the records that its last try had locked.
+  // (is_retry) had no memory for the locks that its last try had held.
   // With Isolation::kSnapshot also: kNotFound: no snapshot that is kept is as old as as_of, or
   // there is none (newest_existing). kTimeout: no snapshot covers the requested epoch yet.
   // kNotSupported: Logging::kNone. A begin that waits for a snapshot also returns the errors of
@@ -274,7 +275,7 @@ class Database {
   // up. With OpenUntil::kSnapshotReadable, wait_recovered() returns the errors of recovery.
   static Result<Database> open(Options options);
 
-  // Calls of `other` then return kClosed, or nothing.
+  // Later calls of `other` return kClosed, or an empty result.
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();  // close(), its errors ignored except kBusy: see "Lifetime"
@@ -333,9 +334,10 @@ class Database {
   // options.tries_max tries have conflicted. kInvalidArgument: also, tries_max is out of its range,
   // the call is within another transact() of this thread and database, or `function` moved its Txn
   // away. kTimeout: also, all sessions were in use for options.timeout_us, and there was no memory
-  // for another one. kOutOfMemory: memory_bytes is used up, after three gleans that freed nothing.
+  // for another one. kOutOfMemory: memory_bytes is used up. Before that, transact() runs `function`
+  // again up to three times, each time after memory was freed, as a rule by a glean.
   // With kSync, an error of the wait for the device comes from a committed transaction. Others see
-  // it and it is not undone, but a crash may undo it.
+  // its writes and it is not undone, but a crash may undo it.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> internal::Transacted<Function>;
@@ -354,9 +356,9 @@ class Database {
   std::vector<SnapshotInfo> snapshots() const;
 
   // Makes an explicit session, which the caller owns. For its lifetime it belongs to the SOC on
-  // whose processor this call runs, whatever thread uses it. It belongs to another SOC if no more
-  // can be made there. kTooLarge: options.sessions_max are in use. kOutOfMemory: there is no memory
-  // for its log buffer.
+  // whose processor this call runs, whatever thread uses it. If that SOC can have no more sessions,
+  // it belongs to another SOC. kTooLarge: options.sessions_max are in use. kOutOfMemory: there is
+  // no memory for its log buffer.
   Result<Session> new_session();
 
   // ---- epochs and facts ----------------------------------------------------------------------
@@ -377,7 +379,8 @@ class Database {
   // snapshot is the previous one.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
   // Backs `bytes` more bytes of volatile pages with memory now. So no later transaction or
-  // background thread has to wait until the system has cleared it (0.5 ms a MiB on some machines).
+  // background thread has to wait until the system has cleared that memory, which takes 0.5 ms a
+  // MiB on some machines.
   // Without this call, memory is backed a few MiB ahead of use. Backs at most three quarters of
   // memory_bytes. Any thread. Returns the bytes that are ready, fewer than `bytes` at that bound.
   std::uint64_t reserve_memory(std::uint64_t bytes);

@@ -1,7 +1,7 @@
 #pragma once
 // Epoch: the coarse-grained time of the engine (paper §6.1). All commits of one epoch become
-// durable together. Epoch 0 is "no epoch". A running database counts from 1 upwards, and never
-// returns to a number that any of its files has seen.
+// durable together. Epoch 0 is "no epoch". A new database begins in epoch 1. A database that is
+// opened again begins above every epoch that its files name.
 
 #include "foedus/cxx20.h"
 
@@ -12,10 +12,11 @@ namespace foedus {
 
 class Epoch {
  public:
-  // 36 bits: with epochs of 10 ms they last 21 years. Durability::kSync can use an epoch for each
-  // commit, as fast as the device is. Once half of all epochs are used the pace falls, and from 7/8
-  // on it is that of Options::epoch_interval_us. When nearly all are used, commits are refused with
-  // kNotSupported, and reads go on. The rows then have to be copied to a new directory.
+  // 36 bits: with epochs of 10 ms they last 21 years. Commits of Durability::kSync can use epochs
+  // faster: one for each sync of the device. Once half of all epochs are used, the clock ends
+  // epochs early for such commits less and less. From 7/8 on each epoch lasts for
+  // Options::epoch_interval_us. When nearly all are used, commits are refused with kNotSupported,
+  // and reads go on. The rows then have to be copied to a new directory.
   static constexpr unsigned kBits = 36;
   static constexpr std::uint64_t kMax = (std::uint64_t{1} << kBits) - 1;
 

@@ -7,7 +7,8 @@
 //   double, float           by value; a float is the double of its value, so 0.1f is not 0.1. -0.0
 //                           and 0.0 are two keys, -0.0 the lesser. All NaNs, whatever their sign
 //                           and payload, are one key, above infinity. 8 bytes
-//   strings                 by their bytes, a prefix first, whatever part follows it
+//   strings                 by their bytes; a prefix of a string comes before it, whatever parts
+//                           follow the two
 //   big_endian<U>(x)        an unsigned integer in exactly sizeof(U) bytes
 //   std::tuple              its elements
 //
@@ -28,7 +29,7 @@
 //                first; zero has none. Negative: one byte 0x80 - n, then the n significant bytes of
 //                the magnitude, inverted. (As FoundationDB's tuple layer, with another first byte.)
 //   double       IEEE 754 bits, the most significant byte first; the sign bit is inverted if it is
-//                clear, else all bits are. All NaNs are 7ff8000000000000 before that
+//                clear, else all bits are. The bits of every NaN are taken as 7ff8000000000000
 //   string       its bytes, of which 00 becomes 00 ff; then 00 00
 //   big_endian   its bytes, the most significant first
 
@@ -181,7 +182,7 @@ class Key {
 
  private:
   static constexpr std::size_t kBytesMax = kMaxKeyBytes + 1;
-  static constexpr std::size_t kPartMax = 9;  // of a part that is stored without a check for space
+  static constexpr std::size_t kPartMax = 9;  // bytes of a part that is stored without a size check
 
   template <typename T>
   void store(std::size_t at, T value) {

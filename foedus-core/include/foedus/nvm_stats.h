@@ -24,7 +24,7 @@ struct NvmStats {
   std::uint64_t lines_written = 0;
   std::uint64_t pages_written = 0;
   // Wear: lines_by_writes[n] lines have been written n times. The last element also counts lines
-  // that were written more often. [0] is not counted.
+  // that were written more often. [0] stays 0: lines that were never written are not counted.
   std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
 };
 
@@ -33,8 +33,10 @@ struct TierStats {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
   std::uint64_t moved_bytes = 0;   // from non-volatile memory to the SSD, since open
-  std::uint64_t cached_bytes = 0;  // pages of the SSD with a copy on non-volatile memory, if known
-  std::uint64_t cached_reads = 0;  // reads of these copies instead of the SSD
+  // Pages of the SSD with a copy on non-volatile memory. After open(), copies of an earlier run
+  // count once reads have looked at their part of the cache.
+  std::uint64_t cached_bytes = 0;
+  std::uint64_t cached_reads = 0;  // reads of these copies instead of the SSD, estimated
 };
 
 }  // namespace foedus

@@ -62,12 +62,13 @@ enum class NvmCache : std::uint8_t {
   // more is loaded whole. Lines take up to three quarters of the cache's memory. They are not
   // checked against the checksum of their page.
   kMiniPages,
-  kLines,  // as kMiniPages, with room for nearly all lines, so each page takes a whole page
+  kLines,  // as kMiniPages, but up to 59 lines of each page, which take the memory of a whole page
   kPages,  // whole pages
   // No lines of the pages of rows: a read of a row reads its lines from non-volatile memory each
-  // time (as in FPTree, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and whole
-  // pages as said above; a read of a row does not use the latter. On the SSD tier
-  // (Options::ssd_dirs) it is kPages. Lines are not checked against the checksum of their page.
+  // time (as in FPTree, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and pages
+  // of rows that were read whole for a scan, a copy or a large payload. A read of one row does not
+  // use the latter. On the SSD tier (Options::ssd_dirs) it is kPages. Lines are not checked against
+  // the checksum of their page.
   kHybrid,
   // No parts of pages ("NVM Direct" of that paper): a read of a row reads its lines of each page on
   // its path from non-volatile memory. Whole pages are read anew at each access. Gleans use the
@@ -118,33 +119,37 @@ struct GleanOptions {
   // A glean also starts once the next snapshot is expected to write this many pages of 4 KiB. The
   // estimate uses the pages that the last glean wrote for a byte of log. The limit bounds the time
   // of a recovery that cannot apply rows on first touch (touch_bytes). It matters if changes are
-  // spread over a database that is much larger than memory_bytes. Fewer pages mean more writing. If
-  // the gleaner does not keep up, writing transactions are slowed. They run at its pace at about
-  // three times as many pages, and at half of it from six times on. 0: not by pages. At least 1024.
+  // spread over a database that is much larger than memory_bytes. With a lower limit, each page is
+  // written more often. If the gleaner does not keep up, writing transactions are slowed. At three
+  // and a half times this many expected pages, they write at the pace of the gleaner. From about
+  // six times on, they write at half of that pace. 0: not by pages. At least 1024.
   std::uint64_t pages = 0;
   // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
   // log. 0: not by time.
   std::uint64_t interval_us = 60'000'000;
-  // Bytes of log in no snapshot at which writing transactions wait for the gleaner. Before that
-  // they are slowed evenly to its pace, from an eighth of it on, or from log_bytes if that is more.
-  // Log that the running glean has processed does not count. At a quarter of it a glean starts by
-  // itself. 0: eight times log_bytes, or three eighths of memory_bytes if that is less and at least
-  // twice log_bytes. At least twice log_bytes.
+  // Bytes of log in no snapshot at which writing transactions wait for the gleaner. Below this
+  // limit they are slowed evenly to the gleaner's pace: from an eighth of the limit on, or from
+  // log_bytes on if that is more. Log that the running glean has processed does not count for that.
+  // At a quarter of the limit a glean starts by itself. 0: eight times log_bytes, or three eighths
+  // of memory_bytes if that is less and at least twice log_bytes. At least twice log_bytes.
   std::uint64_t log_bytes_max = 0;
   // close() makes a last snapshot if that is expected to take no longer than this, in microseconds.
   // The next open() then has nothing to recover. 0: never, and the log stays until that open().
   std::uint64_t close_us = 1'000'000;
   // After a crash with fewer bytes of log in no snapshot, open() makes a snapshot of them before it
-  // returns. More log is only sorted. A transaction that first touches a row then applies the row's
-  // log, while a snapshot is made in the background. This needs memory for the rows, and eight
-  // bytes for three of log to sort them. It is taken from memory_bytes of the gleaner, and from up
-  // to half of that of volatile pages. Without that memory open() makes the snapshot.
+  // returns. With more log, open() only sorts it. A transaction that first touches a row then
+  // applies the row's log, while a snapshot is made in the background. This needs memory for the
+  // rows, and to sort them 8 bytes for each 3 bytes of log. It is taken from the gleaner's
+  // memory_bytes, and from up to half of the memory of volatile pages. Without that memory open()
+  // makes the snapshot.
   std::uint64_t touch_bytes = 8u << 20;
-  // Above this percentage of the memory of volatile pages a glean starts by itself. It drops pages
-  // that did not change since, until the percentage is met. If writers had to wait for memory, it
-  // drops down to a third of it. The next glean begins halfway between if it will write hardly more
-  // than was logged. Writing transactions are slowed so that the remaining memory lasts until then.
-  // 0..90; 0: each glean drops all pages that did not change.
+  // A glean starts by itself when volatile pages take more than this percentage of their memory. It
+  // drops pages that did not change after its snapshot, until the percentage is met. While writers
+  // have to wait for memory, each glean drops more than the last one, down to a third of the
+  // percentage. The next glean then begins halfway between that goal and the percentage, if it is
+  // expected to write at most twice as many bytes as were logged. Writing transactions are slowed
+  // so that the remaining memory lasts until a glean has freed some. 0..90; 0: no glean starts for
+  // this reason, and each glean drops all pages that did not change.
   std::uint32_t volatile_percent = 60;
   // Threads of a glean. Mappers read the log. Reducers sort, and write pages, a file each.
   // Installers install a snapshot, and drop volatile pages. 0: for every six processors of a SOC
@@ -154,9 +159,9 @@ struct GleanOptions {
   std::uint32_t reducers = 0;
   std::uint32_t installers = 0;
   // Memory of mappers and reducers in bytes, part of memory_bytes. 0: a quarter of it, at most 1.5
-  // GiB. At least 16 MiB. Records that do not fit are spilled, however large rows are. Beside it
-  // each reducer takes up to 1 MiB and, while pages are written, up to three copies of the current
-  // row.
+  // GiB. At least 16 MiB. Records that do not fit are spilled, however large rows are. Beyond
+  // memory_bytes each reducer takes up to 1 MiB and, while it writes pages, up to three copies of
+  // the current row.
   std::uint64_t memory_bytes = 0;
   // Memory of the cache of snapshot pages in bytes, part of memory_bytes. 0: a quarter of it; the
   // cache also borrows memory that volatile pages leave idle, until they need it. EffectiveOptions
@@ -191,8 +196,9 @@ struct Options {
   // Pages that do not fit go to the SSD at once, through a buffer on non-volatile memory. The
   // buffer has a 64th of nvm_bytes, 1 MiB .. 16 MiB, and takes as much DRAM beside memory_bytes.
   // Non-volatile memory that snapshots leave free caches single pages of the SSD that are read
-  // again. More pieces move to make room for them, up to seven eighths of it. The log stays on
-  // non-volatile memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: no limit.
+  // again. To make room for such copies, more pieces of snapshots move to the SSD; the copies take
+  // up to seven eighths of nvm_bytes. The log stays on non-volatile memory and is not counted.
+  // `ssd_bytes` is the limit of the SSD tier, at least 4 MiB; 0: no limit.
   //
   // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in directory
   // n % ssd_dirs.size(); the rules of `dirs` hold for these directories, too. The database opens
@@ -242,8 +248,8 @@ struct Options {
   // kOutOfMemory if there is no memory for another log buffer.
   std::uint32_t sessions_max = 128;
 
-  // Time after which the clock starts a new epoch while there are commits, in microseconds. A
-  // synchronous commit does not wait for it. 100 .. 1,000,000.
+  // Time after which the clock starts a new epoch, in microseconds. A synchronous commit does not
+  // wait for it: the clock ends the epoch early. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
   // Time in microseconds after which an open transaction is rolled back. Its locks and snapshot,
@@ -253,9 +259,9 @@ struct Options {
   std::uint64_t transaction_timeout_us = 0;
 
   // Number of stratified snapshots that can be read at the same time, the newest ones. Older ones
-  // are removed once no transaction reads them. Fewer are kept if their files would take more than
-  // 4 MiB and three pages for each live one, or on a full device. TxnOptions::as_of does not find
-  // snapshots that were removed. 1 .. 1000.
+  // are removed once no transaction reads them. Only the newest is kept if the files of all would
+  // take more than 4 MiB plus three times the live pages of the newest, or if the device is full.
+  // TxnOptions::as_of does not find snapshots that were removed. 1 .. 1000.
   std::uint32_t snapshots_kept = 2;
 
   Facility huge_pages = Facility::kTry;  // transparent huge pages for page pools
@@ -268,10 +274,10 @@ struct Options {
   // nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
   DeviceKind device = DeviceKind::kFile;
-  // The speed of emulated memory (DeviceKind::kEmulated). An access takes the latency, and the
-  // transfer of its bytes at so many million bytes a second of each directory. nvm_latency_ns: of
-  // reads, 0 .. 1,000,000. nvm_write_latency_ns: the same range; 0: that of reads.
-  // nvm_bandwidth_mb: 0 .. 1,000,000; 0: a transfer takes no time.
+  // The speed of emulated memory (DeviceKind::kEmulated). An access takes the latency, and then the
+  // time of its bytes at the bandwidth. Each directory has that bandwidth of its own.
+  // nvm_latency_ns: of reads, 0 .. 1,000,000. nvm_write_latency_ns: the same range; 0: that of
+  // reads. nvm_bandwidth_mb: million bytes a second, 0 .. 1,000,000; 0: a transfer takes no time.
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;

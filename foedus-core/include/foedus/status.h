@@ -19,7 +19,7 @@
 
 namespace foedus {
 
-// Stable numbers: they are part of the C interface and of log messages. Never reuse one.
+// The numbers are stable: a program may store them. Never reuse one.
 enum class ErrorCode : std::uint16_t {
   kOk = 0,
   // The transaction conflicted with another one. Nothing was changed; run it again, as
@@ -45,15 +45,17 @@ enum class ErrorCode : std::uint16_t {
   kCorruption = 9,
   // The directory was written by another format version. It was not touched.
   kWrongVersion = 10,
-  // The directory is in use by another process, or by another Database of this process.
+  // The directory is in use by another process, or by another Database of this process. Or
+  // Database::close() was called while transactions were open, or in a callback.
   kBusy = 11,
   // This build does not support the request, or the engine does not in its current state.
   kNotSupported = 12,
   // The database was closed, or the transaction has ended.
   kClosed = 13,
-  // The time limit of wait_durable() or a similar call has passed.
+  // The time limit of wait_durable() or a similar call has passed, or the transaction was open for
+  // longer than Options::transaction_timeout_us and was rolled back.
   kTimeout = 14,
-  // The user's function ended the transaction by returning Status::rolled_back().
+  // The function of transact() returned Status::rolled_back(), or called Txn::rollback().
   kRolledBack = 15,
   // A child of fork() used an object that its parent has opened. Nothing was done.
   kForked = 16,
@@ -62,15 +64,17 @@ enum class ErrorCode : std::uint16_t {
 // Why a transaction conflicted. Each reason has its own counter per storage.
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
-  kRecordChanged = 1,  // a record that was read has another TID now
-  kRecordLocked = 2,   // another transaction is writing a record that was read, or has locked a
-                       // record to be written for over 10 s
+  kRecordChanged = 1,  // a record that was read has another TID now; or a record to be written
+                       // exists, does not exist, or has a size, unlike what the write relied on
+  kRecordLocked = 2,   // another transaction is writing a record that was read, or holds a lock
+                       // for over 10 s, or holds one for which a wait could be a deadlock
   kPageGained = 3,     // keys were added to a page that a scan or a miss has searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
-  kPageDropped = 5,    // a volatile page that was read or searched was dropped
+  kPageDropped = 5,    // a volatile page that was read or searched was dropped, or the storage
   // 6 and 7 are reserved. They meant a full log and a full pool, for which the engine now waits or
   // returns kOutOfSpace or kOutOfMemory.
-  kRetryBound = 8,  // an optimistic read did not settle within its bound
+  kRetryBound = 8,  // an optimistic read or a search did not succeed within its number of tries,
+                    // or the commit found no free TID in its epoch
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
@@ -166,7 +170,7 @@ class [[nodiscard]] Status {
   std::uint8_t storage_bytes_ = 0;
   std::uint8_t preview_bytes_ = 0;
   std::int32_t error_number_ = 0;
-  const std::string* detail_ = nullptr;  // owned; null unless made by error() or system_error()
+  const std::string* detail_ = nullptr;  // owned; null: there is no text
   char storage_[kStorageBytes];          // uninitialized beyond storage_bytes_, on purpose
   char preview_[kPreviewBytes];
 };

@@ -29,10 +29,10 @@ class Ticket {
   // Returns true once a crash can no longer undo the commit. Never waits.
   bool is_durable() const;
 
-  // Waits until the commit is durable, and asks the clock to end the epoch early. `timeout_us`: at
-  // most so many microseconds. kTimeout: it is not durable yet. kIoError, kOutOfSpace,
-  // kOutOfMemory: the log could not be written; a crash may undo the commit. Any thread. REQUIRES:
-  // the database is open.
+  // Waits until the commit is durable, but at most `timeout_us` microseconds. Asks the clock to end
+  // the epoch early. kTimeout: the commit is not durable yet. kIoError, kOutOfSpace, kOutOfMemory:
+  // the log could not be written; a crash may undo the commit. Any thread. REQUIRES: the database
+  // is open.
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
   Status wait_durable(std::uint64_t timeout_us = kForever) const;
 

@@ -98,7 +98,7 @@ struct TxnOptions {
   // Empty: Options::durability. Its default is kAsync, with which a crash of the process may undo
   // the last commits.
   std::optional<Durability> durability = {};
-  // Refuse writes with kInvalidArgument.
+  // Refuses writes with kInvalidArgument.
   bool read_only = false;
   // transact(): how many tries may conflict before it returns kConflict. The second half of the
   // tries locks the records that it reads. 1 .. 1,000,000.
@@ -110,9 +110,9 @@ struct TxnOptions {
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
 
-  // These choose the snapshot of a transaction of Isolation::kSnapshot; at most one may be set. If
-  // none is, the snapshot has all commits up to the begin of the transaction. If the newest
-  // snapshot does not, the call requests another one and waits for it.
+  // The next three choose the snapshot of a transaction of Isolation::kSnapshot; at most one may be
+  // set. If none is, the snapshot has all commits up to the begin of the transaction. If the newest
+  // snapshot lacks some of them, the call requests another one and waits for it.
   //
   // Reads the snapshot that covers the newest epoch not above this one. "No epoch": not set.
   Epoch as_of = {};
@@ -192,8 +192,8 @@ class Scan {
   void next_slowly();
   void move();
 
-  engine::SessionSlot* slot_;             // as the transaction's
-  std::uint64_t turn_;                    // of the transaction
+  engine::SessionSlot* slot_;             // of the transaction's session
+  std::uint64_t turn_;                    // of the transaction, as Txn::turn_
   engine::ScanCursor* cursor_ = nullptr;  // lent by the session
   bool started_ = false;
   bool at_end_ = false;
@@ -213,7 +213,7 @@ struct ReadRequest {
 struct ArrayReadRequest {
   std::uint64_t index = 0;   // in
   std::uint32_t offset = 0;  // in: first byte of the payload that is wanted
-  std::span<std::byte> out;  // in: memory for so many bytes of it
+  std::span<std::byte> out;  // in: memory for the wanted bytes
 };
 
 class Txn {
@@ -351,11 +351,11 @@ class Txn {
   // kConflict, if the storage is being dropped, or if other reads of the transaction do not hold
   // any more.
   Status append(const Sequential& storage, std::string_view payload);
-  // Returns all records by epoch and ordinal, ties broken by session. That is a serial order for
-  // records of which one transaction saw the other. The scan registers the end of every session's
-  // records: a later append by another transaction is a conflict. The transaction's own appends are
-  // seen. It is also a conflict if a snapshot with records of the storage is installed. Under
-  // steady appends, scan in a snapshot.
+  // Returns all records by epoch and ordinal of their commits, ties broken by session. If one
+  // commit saw another, its records come after those of the other, as in the serial order. The scan
+  // registers the end of every session's records: a later append by another transaction is a
+  // conflict. The scan sees the transaction's own appends. It is also a conflict if a snapshot with
+  // records of the storage is installed. Under steady appends, scan in a snapshot.
   Scan scan(const Sequential& storage, SequentialScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
@@ -405,7 +405,7 @@ class Txn {
   Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
 
   engine::SessionSlot* slot_;  // of the session; outlives it
-  std::uint64_t turn_;         // of the session, in which the transaction is open; kNoTurn: it has
+  std::uint64_t turn_;         // the session's turn while the transaction is open; kNoTurn: it has
                                // ended, or this object was moved from
 };
 
