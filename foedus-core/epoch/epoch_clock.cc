@@ -10,14 +10,15 @@ namespace foedus::epoch {
 
 namespace {
 
-// A commit takes microseconds. The clock looks again after this long at one that is still at work.
+// How soon the clock looks again for the end of a commit that holds it back, or of a cache pin that
+// a thread waits for. Either lasts for microseconds.
 constexpr std::uint64_t kLookAgainUs = 20;
 // A waiter for frames repeats its request after this long.
 constexpr std::uint64_t kAskAgainUs = 1'000;
 // A session that holds the clock back for this long is reported to the operator.
 constexpr std::uint64_t kStuckUs = 1'000'000;
 
-// Moves `word` up to `value`. Returns false if it was there already.
+// Raises `word` to `value`. Returns false if it was already at least `value`.
 bool raise(base::AtomicWord<std::uint64_t>* word, std::uint64_t value) {
   // order: relaxed, the exchange decides; the word guards no other memory.
   std::uint64_t seen = word->load_relaxed();
@@ -58,7 +59,8 @@ bool EpochClock::raise_hurry(Epoch waited_for) {
 bool EpochClock::wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us) {
   const auto ready = [&] { return cache_reclaimable() >= wanted; };
   for (std::uint64_t then_us = runtime_->now_us(); !ready();) {
-    // The wish is stored before the step is asked for: that step, or one soon after, finds it.
+    // The request is stored before the clock is asked to step, so that this step, or one soon
+    // after, finds it.
     raise(&cache_wanted_, wanted.number());
     raise_hurry(wanted);
     // One or two steps in this thread cost less than two switches of threads.
@@ -104,12 +106,12 @@ void EpochClock::report_stuck(std::uint32_t session, std::uint64_t epoch) {
 // Returns the epoch that the session's pin holds back, 0 if there is none. E26: clears a pin that
 // was lent for too long.
 std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
-  // order: acquire, pairs with unpin() and lend_pin(): the accesses came before.
+  // order: acquire, pairs with unpin() and lend_pin(): the session's accesses came before.
   std::uint64_t pin = words->pin.load_acquire();
   const std::uint64_t epoch = epoch_of_pin(pin);
   if (pin == epoch) [[likely]] return epoch;
-  // order: relaxed, after the acquire: the time is that of this loan or of a later one. Either was
-  // taken before now_us() below, so the difference is not negative.
+  // order: relaxed, after the acquire: lent_us is the begin of this loan or of a later one. The
+  // session read either before now_us() is read below, so the difference is not negative.
   const std::uint64_t lent_us = words->lent_us.load_relaxed();
   if (runtime_->now_us() - lent_us <= kLentUsMax) return epoch;
   // A failed exchange means that the session took its pin back first. What it pins now is no older.
@@ -117,7 +119,8 @@ std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
 }
 
 void EpochClock::update_reclaimable() {
-  // A transaction pinned in the current epoch may have found pages that are stamped with it.
+  // A transaction that is pinned in the current epoch may have found pages that are stamped with
+  // this epoch. So reclaimable stays below the current epoch.
   const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
   std::uint64_t oldest = current;
   std::uint64_t oldest_cache = current;
@@ -125,7 +128,7 @@ void EpochClock::update_reclaimable() {
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     const std::uint64_t pinned = look_at_pin(&slots_[i]);
     if (pinned != 0 && pinned < oldest) oldest = pinned;
-    // order: acquire, pairs with unpin_cache(): the accesses came before.
+    // order: acquire, pairs with unpin_cache(): the session's accesses came before.
     const std::uint64_t cache_pinned = slots_[i].cache_pin.load_acquire();
     if (cache_pinned != 0 && cache_pinned < oldest_cache) oldest_cache = cache_pinned;
   }
@@ -138,15 +141,16 @@ void EpochClock::update_reclaimable() {
   runtime_->wake(&cache_moved_);
 }
 
-// E21. Returns `us`, or the shorter interval of a clock that a waiter for cache pins needs.
+// E21. Returns after how many microseconds the clock has to step again: `us`, or fewer if a thread
+// waits for cache_reclaimable.
 std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
-  // order: relaxed twice. A waiter notifies the clock after it has raised the first; the second is
-  // an own word.
+  // order: relaxed twice. A waiter notifies the clock after it has raised cache_wanted_. The other
+  // word is the clock's own.
   const bool is_awaited = cache_wanted_.load_relaxed() > cache_reclaimable_.load_relaxed();
   return is_awaited ? std::min(us, kLookAgainUs) : us;
 }
 
-// Returns the least length of an epoch whose end a waiter has asked for (E28).
+// Returns how long an epoch lasts at least if a waiter has asked for its end (E28).
 std::uint64_t EpochClock::epoch_us_min(std::uint64_t current) const {
   constexpr std::uint64_t kHalf = (Epoch::kMax + 1) / 2;
   constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // reached at 7/8 of all epochs

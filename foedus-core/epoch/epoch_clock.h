@@ -22,31 +22,31 @@
 //       <= e. Argument (store-then-look; all fences have one order): a session stores in_commit,
 //       fences, loads current. The clock stores current = e + 1, fences, loads in_commit. If the
 //       clock's fence is first, the session loads at least e + 1: its commit is not of e. If the
-//       session's fence is first, the clock sees in_commit or a later value. in_commit is at most
-//       the epoch of the commit, and the clock waits if it is <= e. A later value means that the
-//       commit is published.
+//       session's fence is first, the clock sees that in_commit or a later value. That in_commit is
+//       at most the epoch of the commit, and the clock waits if it is <= e. A later value means
+//       that the commit is published.
 //   E3  A page that was unlinked and, after a fence, stamped with the current epoch e is used again
 //       when reclaimable >= e. A session stores its pin, fences, follows pointers. The clock stores
 //       current = e + 1, fences, loads pins, and sets reclaimable to e if none is <= e. Case 1, the
 //       clock's fence is before the session's. The fence of the session that retired the page is
-//       before the clock's, otherwise the stamp were above e. So the page was unlinked before the
+//       before the clock's, or its stamp would be above e. So the page was unlinked before the
 //       session's fence, and the session never finds it. Case 2, the session's fence is before the
 //       clock's. A session that found the page fenced before the page was retired. So its pin is <=
 //       e, for current only grows. The clock sees that pin and waits, or sees a later value, and
 //       then the transaction is over.
-//   E4  A session's words are stored with release order also when they are set. The clock may see
-//       the new value without the 0 before it. Then, too, the last transaction's accesses and its
-//       publish came before.
+//   E4  A session's words are stored with release order also when they are set, not only when they
+//       become 0. The clock may see the new value and never the 0 before it. In this case, too, the
+//       accesses and the publish of the session's last transaction come before the clock's load.
 //   E20  cache_pin and cache_reclaimable are E3 for frames of the page cache, with words of their
 //        own. Renewing a set pin ends the use of the page that was looked at under it. It is an
 //        unpin() whose 0 no thread sees (E4), and then a pin(). A pin of the current epoch need not
-//        be renewed: its fence stands for every later look-up. Where the session's fence is before
-//        the clock's, the pin is the same word, and the clock sees it. Where the clock's fence is
-//        first, no later look-up finds what was unlinked before that fence.
+//        be renewed: its fence stands for every later look-up. If the session's fence is before the
+//        clock's, the clock sees the pin, which no later look-up has changed. If the clock's fence
+//        is first, no later look-up finds what was unlinked before that fence.
 //   E21  A session that waits for cache_reclaimable has no cache pin, so waiters do not wait for
-//        each other. The others are in the midst of one search. They wait for a device, or for a
-//        page lock, whose holders wait for neither. While there is a waiter, the clock looks for
-//        the end of their searches every few microseconds.
+//        each other. A session with a cache pin is in the midst of one search. It waits at most for
+//        a device, or for the holder of a page lock, who waits for no frame (O15). While there is a
+//        waiter, the clock looks for the end of these searches every 20 microseconds.
 //   E26 A transaction that conflicted may be tried again, and then use addresses that it has found.
 //       Until then the session lends its pin to the clock: the word keeps its epoch, and gets
 //       kLent. Exactly one exchange ends the loan. The session's exchange restores the pin. Its
@@ -92,16 +92,18 @@ class EpochClock : public base::Task {
              std::uint64_t interval_us);
 
   Epoch current() const {
-    // order: acquire: a thread that reads the epoch sees what was true when it began.
+    // order: acquire, pairs with the store in step(): a thread that reads the epoch sees all that
+    // the clock had seen when the epoch began.
     return Epoch(current_.load_acquire());
   }
   Epoch published() const {
-    // order: acquire, pairs with the release in step(): the committed offsets of those commits are
-    // seen.
+    // order: acquire, pairs with the release in try_publish(): the committed offsets of the commits
+    // up to this epoch are seen.
     return Epoch(published_.load_acquire());
   }
   Epoch reclaimable() const {
-    // order: acquire, pairs with the release in step(): the sessions' last accesses came before.
+    // order: acquire, pairs with the release in update_reclaimable(): the sessions' last accesses
+    // to the pages came before.
     return Epoch(reclaimable_.load_acquire());
   }
   // Returns the stamp up to which frames of the page cache may be used again (E20).
@@ -110,8 +112,9 @@ class EpochClock : public base::Task {
     return Epoch(cache_reclaimable_.load_acquire());
   }
 
-  // Returns when the clock stepped last, in microseconds of its runtime: about an interval ago at
-  // most. It serves for the ages of transactions, which must not cost a read of the system's clock.
+  // Returns when the clock last began an epoch, in microseconds of its runtime: about an interval
+  // ago, or longer while a commit holds the clock back. It serves for the ages of transactions,
+  // which must not cost a read of the system's clock.
   std::uint64_t stepped_us() const {
     return stepped_us_.load_relaxed();  // order: relaxed, a time
   }
@@ -162,8 +165,8 @@ class EpochClock : public base::Task {
     slots_[session].cache_pin.store_release(0);
   }
   // Waits until cache_reclaimable() is at least `wanted`, for which the clock ends epochs early.
-  // Takes the time off *left_us. Returns false if that was not enough. REQUIRES: the caller has no
-  // cache pin and holds no page lock (E21).
+  // Subtracts the time that it waited from *left_us. Returns false if *left_us ran out first.
+  // REQUIRES: the caller has no cache pin and holds no page lock (E21).
   bool wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us);
 
   // E1. Fences at the serialization point. Returns the epoch of the commit.
@@ -184,13 +187,14 @@ class EpochClock : public base::Task {
   void hurry(Epoch waited_for) {
     if (raise_hurry(waited_for)) runtime_->notify(this);
   }
-  // Raises the wish of hurry(), and leaves it to the caller to step or notify the clock. Returns
-  // false if another thread has raised it as far already.
+  // Stores the request of hurry(), and leaves it to the caller to step or notify the clock. Returns
+  // false if a thread has already asked for the end of `waited_for` or of a later epoch.
   bool raise_hurry(Epoch waited_for);
 
   // ---- engine --------------------------------------------------------------------------------
 
-  // Lets `task` be notified whenever published moves. Called before the clock starts.
+  // Adds `task` to those that are notified whenever published() grows. Called before the clock
+  // starts.
   void notify_on_publish(base::Task* task) { listeners_.push_back(task); }
 
   const char* name() const override { return "foedus-clock"; }
@@ -199,12 +203,13 @@ class EpochClock : public base::Task {
   // Sets where a session that holds the clock back is reported. Called before the clock starts.
   void set_sink(LogSink sink) { sink_ = std::move(sink); }
 
-  // Returns the session that has held the clock back for the longest, or -1, for the engine's log.
+  // Returns a session whose commit has held the clock back for over a second, or -1 if there is
+  // none. For a person.
   std::int64_t stuck_session() const {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
   }
 
-  // Time that a pin stays lent, in microseconds.
+  // Time for which a pin may stay lent, in microseconds. Then the clock clears it (E26).
   static constexpr std::uint64_t kLentUsMax = 100'000;
 
  private:
@@ -228,8 +233,8 @@ class EpochClock : public base::Task {
   // Used by step() alone.
   std::uint64_t last_advance_us_ = 0;
 
-  // Written by step(), read by all threads. As a rule the cache line changes only a few times per
-  // epoch.
+  // Written by step(), read by all threads. As a rule this cache line is written only a few times
+  // per epoch, so that it stays in the caches of the readers.
   alignas(64) base::AtomicWord<std::uint64_t> current_;
   base::AtomicWord<std::uint64_t> published_;
   base::AtomicWord<std::uint64_t> reclaimable_;

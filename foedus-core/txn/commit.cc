@@ -11,7 +11,7 @@ namespace foedus::txn {
 
 namespace {
 
-// Gives back what was prepared for writes that will not be applied.
+// Releases the overflow pages and the log records of writes that will not be applied.
 void release_prepared(occ::TxnContext* txn) {
   for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
     if (entry.overflow == 0) continue;
@@ -21,7 +21,7 @@ void release_prepared(occ::TxnContext* txn) {
   txn->log().rollback();
 }
 
-// Returns the newest epoch of anything that the transaction saw.
+// Returns the epoch up to which a read-only transaction may have seen commits.
 Epoch newest_observed(occ::TxnContext* txn) {
   // A missing key may have been erased and purged in any epoch up to now.
   if (!txn->sets().pages().is_empty()) return txn->clock().current();

@@ -3,8 +3,9 @@
 // §5 states. commit.cc is the protocol; commit_lock.cc, commit_verify.cc and commit_apply.cc its
 // phases.
 //
-//   C1  The being-written flag stands on every record of the write set before the fence. Therefore,
-//       of two transactions that read each other's writes, at least one sees the other in verify.
+//   C1  The being-written flag is set on every record of the write set before the fence. Therefore,
+//       of two transactions that each read a record which the other writes, at least one sees the
+//       other's flag in verify.
 //   C2  The epoch is read after that fence and before verify: a transaction that reads from another
 //       has no smaller epoch (epoch/epoch_clock.h, E1).
 //   C3  The TID is above all TIDs that were read or are overwritten, and above the session's last.
@@ -20,9 +21,8 @@
 
 namespace foedus::txn {
 
-// Commits `txn` and ends it. On success `epoch` is the epoch that must be durable for the commit to
-// survive a crash; for a read-only transaction, for what it saw to survive. On kConflict `txn` was
-// rolled back.
+// Commits `txn` and ends it. On success, the commit survives a crash once `epoch` is durable. For a
+// read-only transaction, all that it saw survives then. On failure `txn` was rolled back.
 Status commit(occ::TxnContext* txn, Epoch* epoch);
 
 // Undoes everything and ends the transaction. `will_retry` says that it conflicted; the locks that

@@ -55,7 +55,7 @@ void apply_writes(occ::TxnContext* txn, page::Tid tid) {
 
 namespace {
 
-// Returns whether the record is deleted after the entry, if it `was` before.
+// Returns whether the record is deleted after the entry is applied. `was`: it is deleted before.
 bool is_deleted_after(const occ::WriteEntry& entry, bool was) {
   const log::LogRecordType type = entry.log->type;
   const bool is_whole = type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend;

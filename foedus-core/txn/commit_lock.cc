@@ -1,9 +1,10 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls:
-// most are free, and sorting costs more than locking. If one is not free, or its record has moved,
-// all are given back. Then moved records are resolved. If none has moved, the locks are sorted by
-// address, and waited for in that order (O1). Each record is checked with its lock held, because a
-// split may have moved it before. A lock word is safe to try even if its record has moved: a page
-// that is retired during a transaction is not reused before that transaction's end.
+// most are free, and sorting costs more than locking. If one is not free, or its record does not
+// accept the write, all are released. Then moved records are resolved, and the phase starts over.
+// If no record has moved, the records are sorted by address, and their locks are waited for in that
+// order (O1). Each record is checked with its lock held, because a split may have moved it before.
+// A lock word is safe to try even if its record has moved: a page that is retired during a
+// transaction is not reused before that transaction's end.
 #include <new>
 #include <span>
 
@@ -20,9 +21,9 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Makes every entry point to the newest place of its record, which may move again at once. Sets
-// *some if at least one had moved. REQUIRES: no lock of the write set is held, because a purged
-// record is inserted again.
+// Makes every entry point to the newest place of its record, which may move again at once. Inserts
+// the record of a purged key again. Sets *some if at least one had moved. REQUIRES: no lock of the
+// write set is held, because the insert may split a page, which locks the page's records.
 Status resolve_moved(occ::TxnContext* txn, bool* some) {
   // The loop goes by index: relocate() and move() change the entries, but not their number.
   for (std::uint32_t i = 0; i < txn->sets().writes().size(); ++i) {
@@ -46,15 +47,17 @@ bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   if (txn->locks().held().are_below(entry->record)) {
     if (txn->locks().lock(entry->record, entry->waiter)) return true;
   } else if (occ::try_lock_for(&entry->record->lock, entry->waiter, occ::kTriesLong)) {
-    // Waiting could close a circle, because a lock with a higher address is held (get_for_update).
+    // The lock was only tried, because a wait could be a deadlock: the transaction already holds a
+    // record lock at a higher address (get_for_update).
     return true;
   }
   entry->waiter = nullptr;
   return false;
 }
 
-// Returns whether the record still satisfies the premises of its entries and has the room that they
-// rely on. Each entry sees the effects of those before it. REQUIRES: the record's lock is held.
+// Returns whether the record still satisfies the premises of its entries and has the payload room
+// that they rely on. Each entry is checked against the record as the entries before it leave it.
+// REQUIRES: the record's lock is held.
 template <typename Entries>
 bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
   bool present = !tid.is_deleted();

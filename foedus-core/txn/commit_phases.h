@@ -20,9 +20,10 @@ enum class WriteSetState { kUnlocked, kLocked };
 // Checks that reads, pointers and page-versions are as they were seen (commit_verify.cc).
 Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
-// Checks the premises of writes, as far as possible without locks, and adds them to the read set:
-// they have to hold together with all other reads. verify() calls it before an error that follows
-// from them leaves a transaction. A commit checks premises under locks, in the lock phase.
+// Checks the premises of writes, as far as possible without locks. Adds their records to the read
+// set, because premises have to hold together with all other reads. Only verify() needs this: the
+// caller's error may follow from a premise. A commit checks premises under locks, in the lock
+// phase.
 Status read_premises(occ::TxnContext* txn);
 
 // commit_apply.cc
@@ -31,7 +32,7 @@ Status read_premises(occ::TxnContext* txn);
 page::Tid mark_being_written(occ::TxnContext* txn);
 void unmark_being_written(occ::TxnContext* txn);
 // Chooses the commit's TID (C3). `overwritten` is the result of mark_being_written(). Returns false
-// if the epoch has no ordinal left above the TIDs that must be below.
+// if the TIDs that the new one must exceed have used up the ordinals of the epoch.
 bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::Tid* tid);
 // Changes the payloads and completes the log records.
 void apply_writes(occ::TxnContext* txn, page::Tid tid);

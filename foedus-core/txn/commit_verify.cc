@@ -3,8 +3,8 @@
 // Why a purged record verifies: its key was read as absent, and is absent now. No page-version
 // entry protects the page, so this check alone must catch an insert. A transaction that inserts the
 // key has its record in a volatile page before its own serialization point. If that point came
-// before ours, this check sees the record, being-written or newer. After a drop of pages the record
-// may be in a snapshot instead: may_be_cold().
+// before the one of this commit, this check sees the record, being-written or newer. After a drop
+// of pages the record may be in a snapshot instead: may_be_cold().
 //
 //   C6  A key that was absent and is absent again under a newer TID came and went in between. It
 //       may have been there at the serialization point, where the other reads hold and its absence
@@ -24,8 +24,8 @@ namespace {
 // Rounds of C6 after which a key that keeps coming and going counts as a conflict.
 constexpr unsigned kRoundsMax = 8;
 
-// Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged; *now
-// is then its last TID, or, if that is not known, the TID of no record.
+// Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged. *now
+// is then the record's last TID, or Tid() if that is not known.
 bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
                  page::Tid* now) {
   *record = read.record;
@@ -37,7 +37,7 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
         storage::track_moved(txn->pool(), read.storage, *record, record, &place);
     *now = *record == nullptr ? page::Tid() : (*record)->load_tid();
     if (!is_found) return false;
-  }  // it may have moved again meanwhile
+  }  // the record may have moved again meanwhile
   return true;
 }
 
@@ -49,13 +49,14 @@ bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-// Returns whether `read` found no key and `now`, the TID of `record`, says the same (C6). Sets
-// *again if the absence has a newer TID than the one that was read.
+// Returns whether `read` found no key, and `now`, the TID of `record`, also says that there is none
+// (C6). If `now` is newer than the TID that was read, makes it the TID of `read` and sets *again.
+// Returns false if `now` is of a later epoch than this commit (C2).
 bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;
   if (now.version() == read->observed.version()) return true;
-  // order: relaxed, own word.
+  // order: relaxed, own word. It is at most the epoch of this commit (E1).
   const std::uint64_t own = txn->clock().slot(txn->session()).in_commit.load_relaxed();
   if (write_set == WriteSetState::kLocked && now.epoch().number() > own) return false;
   read->record = record;
@@ -98,7 +99,8 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
 
 Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) {
   for (occ::ReadEntry& read : txn->sets().reads()) {
-    // An equal TID suffices: no version that was read is being written or has moved.
+    // An equal TID suffices. The TID that was read has neither the being-written nor the moved
+    // flag, so the record does not have them now.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
     // Common case: this transaction also writes the record, and its own mark is the only change.
@@ -127,7 +129,7 @@ Status verify_pages(occ::TxnContext* txn) {
   for (const occ::PageEntry& entry : txn->sets().pages().entries()) {
     const page::PageVersion now = entry.page->load_version();
     if (now == entry.observed) [[likely]]
-      continue;  // counts equal, no flag
+      continue;  // equal counts, and no flag: entry.observed has none
     if (now.is_dropped()) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
     if (!storage::page_still_holds(txn->pool(), entry)) {
       return txn->conflict(ConflictReason::kPageGained, entry.storage);
@@ -136,8 +138,8 @@ Status verify_pages(occ::TxnContext* txn) {
   return {};
 }
 
-// Refuses a write to a storage that was dropped: it takes no commit after its drop
-// (engine/sessions/catalog.cc).
+// Refuses a write to a storage that was dropped. A drop relies on it: no commit to the storage
+// comes after the drop (engine/sessions/catalog.cc).
 Status verify_storages(occ::TxnContext* txn) {
   const occ::StorageControl* last = nullptr;
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
