@@ -1,6 +1,6 @@
 #pragma once
 // AccessSets: all that a transaction has to remember until it commits: records read, pointers
-// followed, pages of which it relies on what they lack, and writes (paper §6, §8, appendix D.3).
+// followed, pages in which keys have to stay absent, and writes (paper §6, §8, appendix D.3).
 //
 //   O4  A serializable transaction remembers every record it looked at, present or deleted. It also
 //       remembers every page in which it missed a key or scanned, and every pointer that it
@@ -8,9 +8,9 @@
 //
 // The sets are private to the session, on lines of its own. The arrays keep their room from one
 // transaction to the next, so nothing is allocated once a session has seen its usual load. Arrays
-// that a large transaction has made larger than kKeptBytesMax are given back at its end. Large
-// pieces count against the memory of the database: once that is spent, a call that adds to a set
-// throws base::BudgetSpent.
+// that a large transaction has made larger than kKeptBytesMax are freed at its end. Large
+// allocations count against the memory of the database: once that is spent, a call that adds to a
+// set throws base::BudgetSpent.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,8 +29,7 @@ class AccessSets {
     pointers_.reserve(kPointersReserved);
   }
 
-  // Begins a transaction. Without `remembers_reads`, it needs none of its reads again: it is not
-  // serializable.
+  // Begins a transaction. `remembers_reads`: it is serializable, so commit has to verify its reads.
   void begin(bool remembers_reads) { remembers_reads_ = remembers_reads; }
   void clear() {
     reads_.clear();
@@ -47,7 +46,8 @@ class AccessSets {
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
     if (remembers_reads_) reads_.add({record, observed, storage});
   }
-  // Remembers the read if that takes no memory. False: it was not remembered.
+  // Remembers the read if that needs no allocation. Returns false if it would need one; the read is
+  // not remembered then.
   [[gnu::always_inline]] bool try_remember_read(page::RecordHeader* record, page::Tid observed,
                                                 StorageControl* storage) {
     if (!remembers_reads_) [[unlikely]]
@@ -66,21 +66,24 @@ class AccessSets {
     if (remembers_reads_) pointers_.add({pointer, holder, observed, storage, place});
   }
 
-  // Drops entries of a followed pointer, by what they observed, where the new page's own pointers
-  // and versions say all that they did. The transaction has materialized that snapshot page.
-  // Returns whether there were any.
+  // Removes the pointer-set entries of `storage` that observed `observed`. The transaction itself
+  // has made the snapshot page below that pointer volatile, so they would not verify. Returns
+  // whether there were any: then the caller remembers the records and pointers of the new page
+  // instead, as the snapshot page has them.
   bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed) {
     ++materialized_;
     return pointers_.remove(storage, observed);
   }
-  // Counts calls of forget_pointer(): snapshot-resident rows that were read may have own writes.
+  // Returns the number of calls of forget_pointer(). An open scan of a snapshot page compares it:
+  // if it has changed, the page may be volatile now and have own writes, so the scan seeks again.
   std::uint64_t materialized() const { return materialized_; }
-  // Forgets what was remembered of a page that no other session will ever see.
+  // Cuts the read set and the pointer set back to these sizes. The entries after them are of a page
+  // that was made and not installed, or of a prefetch, which has read nothing.
   void forget_since(std::size_t reads, std::size_t pointers) {
     reads_.truncate(reads);
     pointers_.truncate(pointers);
   }
-  // Makes room for what `records` records that move may take in the sets.
+  // Makes room in the sets: up to `records` records can move to other pages without allocation.
   void reserve_moves(std::size_t records) {
     writes_.reserve_moves(std::min(records, writes_.size()));
     if (!pages_.is_empty()) pages_.reserve(kPageMovesMax);
@@ -90,8 +93,8 @@ class AccessSets {
   // Room that most transactions never outgrow.
   static constexpr std::size_t kReadsReserved = 4096;
   static constexpr std::size_t kPointersReserved = 256;
-  // Entries that one page of the page-version set becomes when its keys move, of two that are
-  // merged.
+  // Most entries that are added to the page-version set when keys of one page move, or of two pages
+  // that are merged.
   static constexpr std::size_t kPageMovesMax = 4;
 
   bool remembers_reads_ = true;

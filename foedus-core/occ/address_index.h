@@ -9,15 +9,15 @@
 
 namespace foedus::occ {
 
-inline constexpr std::size_t kEntriesMin = 64;  // an array of a set grows to at least as many
+inline constexpr std::size_t kEntriesMin = 64;  // least size to which an array of a set grows
 
 // Bytes that an array may keep between two transactions.
 inline constexpr std::size_t kKeptBytesMax = 1u << 20;
 
 // Maps the address of a record or page to the number of its entry, below 2^32. Lookup and clear are
-// O(1). Every use begins with the smallest table and grows through tables of twice the size, one
-// after the other in slots_. So the small transactions after a large one stay in the processor's
-// cache.
+// O(1). After each clear() the index begins with its smallest table. It grows by a table of twice
+// the size, which follows the last one in slots_. So a small transaction after a large one uses
+// little memory again, which stays in the processor's cache.
 class AddressIndex {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -35,8 +35,8 @@ class AddressIndex {
       if (slot.address == address) return slot.number;
     }
   }
-  // Returns the place of the number of `address`. It is kNone if there was none; the
-  // caller stores one there.
+  // Returns a reference to the number of `address`. If it is kNone, `address` had no number, and
+  // the caller has to store one there.
   std::uint32_t& at(const void* address) {
     if ((used_ + 1) * 2 > table_mask_ + 1) [[unlikely]]
       grow();
@@ -52,7 +52,7 @@ class AddressIndex {
   }
   // Sets the number of `address`, and replaces an earlier one.
   void set(const void* address, std::uint32_t number);
-  // Returns a number of further addresses that can be set without allocation.
+  // Returns how many more addresses can be set without allocation.
   std::size_t room() const { return (table_mask_ + 1) / 2 - used_; }
   // Makes room: `count` more addresses can be set without allocation.
   void reserve(std::size_t count) {
@@ -88,8 +88,8 @@ class AddressIndex {
   void forget_all();
 
   base::LineVector<Slot> slots_;
-  Slot* table_;                             // in use: part of slots_, at most half full
-  std::size_t table_mask_ = kSlotsMin - 1;  // its slots less 1
+  Slot* table_;                             // the table in use: part of slots_, at most half full
+  std::size_t table_mask_ = kSlotsMin - 1;  // number of its slots, a power of two, less 1
   std::uint32_t generation_ = 1;
   std::size_t used_ = 0;
 };

@@ -1,16 +1,16 @@
 #pragma once
-// ColdLines: one session's page of a snapshot of which only the lines that a search looks at are
-// there. They are copied to their own places in a page of memory, so that a search sees the same
-// layout as in a whole page.
+// ColdLines: one snapshot page of a session, the open page, of which only the cache lines that a
+// search looks at are loaded. They are copied to their own places in a page of memory, so that a
+// search sees the same layout as in a whole page.
 //
 //     | line 0 | - | line 2 | line 3 | - … - |   -: poison, until a load() asks for it
 //
-//   O20 A search of such a page calls load() before it looks at a byte. It takes all numbers in the
-//       page for what they are: bytes that no checksum vouches for (K21). load() refuses a part
-//       that does not lie in the page. So a search that loads what it looks at stays inside; where
-//       memory lost its contents unnoticed, it ends in a wrong row at worst.
-//   O21 Bytes that are not loaded are poison (base/poison.h): a search that looks at them ends a
-//       test in a build for AddressSanitizer.
+//   O20 A search of such a page calls load() for all bytes before it looks at them. It must not
+//       trust numbers in the page, because no checksum covers them (K21). load() refuses a part
+//       that does not lie in the page. So a search that loads all that it looks at stays inside the
+//       page. If memory lost its contents unnoticed, the worst result is a wrong row.
+//   O21 Bytes that are not loaded are poisoned (base/poison.h): in a build with AddressSanitizer, a
+//       search that looks at them ends the test.
 
 #include <cstdint>
 #include <memory>
@@ -26,19 +26,19 @@ namespace foedus::occ {
 
 class ColdLines {
  public:
-  // Reads what `cache` does not have from `reader`. With a null cache no line is kept but those of
-  // the page that is open. Throws std::bad_alloc.
+  // Reads lines that `cache` does not have from `reader`. With a null cache only the lines of the
+  // open page are kept. Throws std::bad_alloc.
   ColdLines(snapshot::LineCache* cache, snapshot::PageReader* reader);
   ~ColdLines();
   ColdLines(const ColdLines&) = delete;
   ColdLines& operator=(const ColdLines&) = delete;
 
-  // Makes `id` the page that is there in part, with these lines and the first one. Null: *status
-  // says why: kIoError, kCorruption.
+  // Makes `id` the open page, and loads `lines` of it and its first line. Returns null on failure;
+  // *status is then kIoError or kCorruption.
   const page::PageHeader* open(page::SnapshotPageId id, page::LineMask lines, Status* status);
   // Discards all loaded lines. The next open() loads its lines anew, even those of the same page.
   void forget();
-  // Loads more of it. False: *status says why.
+  // Loads the lines of `wanted` in the open page. Returns false on failure; *status says why.
   bool load(page::PagePart wanted, Status* status);
   // Returns whether load(wanted) would take more lines of the page than the cache of lines keeps.
   bool would_outgrow(page::PagePart wanted) const {
@@ -46,15 +46,16 @@ class ColdLines {
     const page::LineMask missing = page::lines_of(wanted) & ~present_;
     return missing != 0 && page::count_of(present_ | missing) > lines_max();
   }
-  // Loads more of it from the whole page. REQUIRES: would_outgrow(wanted), so it is in the page.
+  // Loads the missing lines of `wanted` from `whole`, the same page in the page cache. REQUIRES:
+  // would_outgrow(wanted), so `wanted` lies within the page.
   void copy(const page::PageHeader* whole, page::PagePart wanted);
-  // Returns the page, the same address for every one that is opened.
+  // Returns the open page. The address is the same for all pages that are opened.
   const page::PageHeader* page() const { return page_->header(); }
   page::SnapshotPageId id() const { return id_; }
   std::uint32_t lines_max() const {
     return cache_ == nullptr ? page::kLinesPerPage : cache_->lines_max();
   }
-  // Returns whether lines of the page are read in less time than the page.
+  // Returns whether a read of some lines of the page takes less time than one of the whole page.
   bool are_small_reads(page::SnapshotPageId id) const { return reader_->has_lines(id); }
   // Returns whether the page's lines have become too many for the cache of lines since the last
   // call. The page then belongs in the cache of whole pages.
@@ -71,8 +72,8 @@ class ColdLines {
   snapshot::LineCache* const cache_;  // null: none
   snapshot::PageReader* const reader_;
   const std::unique_ptr<page::PageBytes> page_;
-  page::SnapshotPageId id_;      // null: none
-  page::LineMask present_ = 0;  // lines of it that are there
+  page::SnapshotPageId id_;      // of the open page; null: there is none
+  page::LineMask present_ = 0;  // its lines that are loaded
   bool has_outgrown_ = false;
 };
 

@@ -10,10 +10,11 @@ namespace foedus::occ {
 
 namespace {
 
-// Pins last for microseconds, and reads of a device for milliseconds. But a thread that holds a pin
-// may be without a processor for far longer, and waiting costs less than the caller's lost
-// transaction.
+// How long a session waits for a frame. Cache pins last for microseconds, and reads of a device for
+// milliseconds. But a thread with a pin may be without a processor for far longer, and a wait costs
+// less than the loss of the caller's transaction.
 constexpr std::uint64_t kWaitUs = 5'000'000;
+// will_read() attempts to allocate PagesInFlight once in this many calls.
 constexpr std::uint32_t kTriesApart = 1'024;
 // Other sessions may take the frame that was waited for; after this many losses the session gives
 // up.
@@ -84,8 +85,9 @@ const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, page::P
   return page;
 }
 
-// Loads a large row with all of its page, which the next search finds in the page cache. If that
-// cache has no frame for the page, the row is read by lines all the same.
+// Loads a part of the open page. If its lines become too many for the cache of lines, reads the
+// whole page into the page cache, where the next search finds it. If that cache has no frame for
+// the page, reads the part by lines nevertheless.
 bool ColdPages::load_lines(page::PagePart wanted) {
   if (lines_->would_outgrow(wanted)) {
     const page::PageHeader* const whole = cache_->find(soc_, lines_->id(), &failure_);
@@ -101,9 +103,9 @@ bool ColdPages::load_lines(page::PagePart wanted) {
   return is_there;
 }
 
-// Puts a page that has become too large for the cache of lines into that of whole pages, where the
-// next search finds it. This search goes on in the lines that it has. If there is no frame for the
-// page, or it cannot be read, the next search tries again.
+// If the open page has too many lines for the cache of lines, reads it into the page cache, where
+// the next search finds it. This search goes on in the lines that it has. If there is no frame for
+// the page, or it cannot be read, the next search tries again.
 void ColdPages::read_outgrown() {
   if (!lines_->take_outgrown()) return;
   Status ignored;
@@ -131,10 +133,10 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, page::P
   return nullptr;
 }
 
-// Gives a page in part. Some searches know that a page is above the rows only when they have looked
-// at it. If the cache has the page, its level says so. Otherwise it is read by lines, and the
-// search asks for the whole page then. A search may open a page twice, so its lines are forgotten
-// when the next search opens one.
+// Reads lines of a page in place. A search may not know yet whether the page is above the rows. If
+// the cache has the page and its level says so, returns the cached page. Otherwise the page is read
+// by lines, and a search that finds it to be above the rows asks for the whole page then. The lines
+// stay until the next search opens a page, because one search may open the same page twice.
 const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, page::PagePart wanted) {
   if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
     return refuse(id);
@@ -149,7 +151,7 @@ const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, page::
   }
   if (!is_in_place_) lines_->forget();
   is_in_place_ = true;
-  is_pinned_ = true;  // which ends with the search
+  is_pinned_ = true;  // so that ~ColdReads() ends is_in_place_, too
   clock_->pin_cache(session_);
   const Expected& expected = expected_[id.page() % kExpected];
   const page::LineMask more = expected.id == id ? expected.lines : 0;
@@ -164,7 +166,8 @@ const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id) {
   return page != nullptr ? page : read_page(id);
 }
 
-// Reads the page to the session's memory. O14: the page that was read before may be overwritten.
+// Reads the page to the session's memory, over the page that was read before, which no search looks
+// at any more (O14).
 const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id) {
   failure_ = page_reader_->read(id, uncached_->header());
   return failure_.is_ok() ? uncached_->header() : nullptr;
@@ -178,8 +181,8 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   return cache_->find_cached(soc_, id);
 }
 
-// Gives a child. The pin stays as it is until the hint is written: the page that the pointer lies
-// in has gone once it is renewed.
+// Keeps the pin as it is until find_cached_child() has written its hint: the hint is in the page
+// of `pointer`, whose frame may be used again once the pin is renewed.
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, page::PagePart wanted) {
   if (has_failed()) [[unlikely]]
     forget_failure();
@@ -207,7 +210,7 @@ snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wan
   const bool by_lines = wanted.lines != 0 && reads_lines() && lines_->are_small_reads(id);
   if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
-    // The system may have memory later that it does not have now.
+    // Without memory now, a later call tries again.
     if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;
     base::trying([&] { in_flight_ = cache_->make_pages_in_flight(soc_); });
     if (in_flight_ == nullptr) return snapshot::Begun::kRefused;
@@ -219,8 +222,8 @@ void ColdPages::send() {
   if (in_flight_ != nullptr) in_flight_->send();
 }
 
-// Waits for a frame, then reads the page. O14: the page given before goes with the pin. O15: no
-// thread that can free a frame waits for the session.
+// Waits for a frame, then reads the page. Gives up the pin, and with it the page that was returned
+// before (O14). The wait ends, because no thread that keeps a frame waits for this session (O15).
 const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id) {
   const page::PageHeader* page = nullptr;
   std::uint64_t left_us = kWaitUs;

@@ -1,5 +1,6 @@
 #pragma once
-// ColdPages: one session's way to cached pages of snapshots. ColdReads: one search in them.
+// ColdPages: gives one session snapshot pages, from the page cache or the device. ColdReads: the
+// scope of one search in them.
 //
 //     no pin --ColdReads, page()--> pinned --page()--> pinned … --last ColdReads ends--> no pin
 //                                     |  ^
@@ -35,16 +36,17 @@
 
 namespace foedus::occ {
 
-// Returns the error for a page that was read where a pointer leads, and is not the page that the
+// Returns kCorruption: a snapshot pointer leads to page `id`, which is not the page that the
 // pointer is for.
 [[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
 
-// Ways to read lines of pages that are not whole in the cache, and to keep them.
+// How single lines of pages that are not whole in the cache are read and kept.
 enum class LineReads : std::uint8_t {
-  kCached,        // the LineCache keeps them; where there is none, pages are whole
-  kCachedIfFull,  // the same once the page cache is full, and whole pages until then
-  // Each search reads those that it wants from the device, and no other search finds them. With a
-  // page_reader that goes for all pages; without one pages above the rows are whole, and cached.
+  kCached,        // the LineCache keeps them; without a LineCache, pages are read whole
+  kCachedIfFull,  // as kCached once the page cache is full; until then pages are read whole
+  // Each search reads the lines that it wants from the device, and no line is kept for another
+  // search. With a page_reader this holds for all pages. Without one it holds for pages of rows,
+  // and pages above the rows are read whole and cached.
   kInPlace,
 };
 
@@ -59,22 +61,23 @@ class ColdPages {
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
   };
-  // One object at a time uses the words of the session. Throws std::bad_alloc if there is a
-  // page_reader, or lines are read.
+  // Only one object at a time may use the session's words of the clock (SessionEpochs). Throws
+  // std::bad_alloc if there is a page_reader, or lines are read.
   explicit ColdPages(const Parts& parts);
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // Gives a page (O14). A page that is not cached may be there in part if wanted.lines says so
-  // (O20). With LineReads::kInPlace each search reads such a page anew. Null: the failure is
-  // kIoError, kCorruption, or kOutOfMemory: there was no frame for five seconds. REQUIRES: a
-  // ColdReads is open; O15.
+  // Returns a page (O14). If it is not cached and wanted.lines is not 0, only those lines of it may
+  // be loaded (O20). With LineReads::kInPlace each search reads such a page anew. Returns null on
+  // failure (take_failure()): kIoError, kCorruption, or kOutOfMemory if there was no frame for five
+  // seconds. kNotInMemory: see Mode. REQUIRES: a ColdReads is open; O15.
   const page::PageHeader* page(page::SnapshotPageId id, page::PagePart wanted = {});
-  // Gives the page that `pointer` leads to, as PageCache::find_cached_child() does. REQUIRES:
-  // `pointer` lies in the page that was asked for last.
+  // Returns the page that `pointer` leads to, like page(). Uses and corrects the cache's hint in
+  // `pointer` (PageCache::find_cached_child()). REQUIRES: `pointer` lies in the page that was asked
+  // for last.
   const page::PageHeader* child(page::DualPagePointer* pointer, page::PagePart wanted = {});
-  // Loads more of the page that was given last, if `page`, any address in a page, is of it, and it
-  // is there in part. False: there is a failure.
+  // Loads `wanted` of the page that `page`, any address in it, belongs to. Does nothing if that
+  // page is whole. Returns false on failure (take_failure()).
   bool load(const void* page, page::PagePart wanted) {
     if (!is_in_part(page::PageHeader::of(page))) [[likely]]
       return true;
@@ -84,13 +87,13 @@ class ColdPages {
   // the page that the pointer is for.
   [[gnu::cold]] std::nullptr_t refuse(page::SnapshotPageId id);
 
-  // Returns true from a call that failed on, until the failure is taken or forgotten, or a page is
-  // asked for.
+  // Returns true after a call has failed, until the failure is taken or forgotten, or the next page
+  // is asked for.
   bool has_failed() const { return !failure_.is_ok(); }
   Status take_failure() { return std::exchange(failure_, {}); }
   [[gnu::cold]] void forget_failure() { failure_ = {}; }
 
-  // Returns whether pages above the rows, too, are given in part where wanted.lines says so.
+  // Returns whether page() reads also pages above the rows in part, if wanted.lines is not 0.
   bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
   // Returns whether parts of that page are missing until load() asks for them.
   bool is_in_part(const page::PageHeader* page) const {
@@ -100,58 +103,61 @@ class ColdPages {
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }
-  // Names lines of a page that searches will look at first, besides those that they ask for. Where
-  // pages are read in place, these lines come with the others. A guess; others may take its place.
+  // Names lines of page `id` that searches will look at first, beyond those that they ask for. When
+  // a page is read in place, these lines are loaded with the others, so that the search waits once
+  // less. A hint: that of another page may replace it.
   void expect(page::SnapshotPageId id, std::uint64_t lines) {
     expected_[id.page() % kExpected] = {id, lines};
   }
-  // Returns the page if it is cached; else, and always from kNone on, null. O14.
+  // Returns the page if it is cached whole, else null. Always null in the modes from kNone on. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
-  // Does what cached() does for a page of rows of which a search wants a few lines: with
-  // kRowsInPlace, too, the result is null.
+  // Does cached() for a page of rows of which a search wants only a few lines. Returns null also in
+  // mode kRowsInPlace, in which such lines do not come from the cache.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }
-  // Does PageCache::prefetch_page().
+  // Prefetches `wanted` of the page into the processor's cache. Returns false if the page is not in
+  // the page cache.
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
-  // Has the device begin with a page for a page() to come (PagesInFlight): soon, or with send() at
-  // once. Waits for no device. `wanted` is that of the page(); a page that is read by lines is not
-  // begun.
+  // Starts a read of the page for a later page(), without waiting for the device (PagesInFlight).
+  // The device may begin with it only at send(). `wanted` is that of the later page(). A page that
+  // is read by lines is not started.
   snapshot::Begun will_read(page::SnapshotPageId id, page::PagePart wanted = {});
   void send();
-  // Ends the pages in flight, before the transaction gives its pin up: PagesInFlight::settle().
+  // Ends the transaction's reads in flight without waiting (PagesInFlight::settle()). Called before
+  // the transaction ends its pin.
   void settle() {
     if (in_flight_ != nullptr) [[unlikely]] in_flight_->settle();
   }
 
   bool is_open() const { return open_ != 0; }
 
-  // The ways in which page() and child() find the page that a search wants. With kPrefetch and
-  // kNone the search ends with kNotInMemory where no page is given. The order counts. From kNone
-  // on, no page comes from the cache. From kRowsInPlace on, no page with rows does if a few lines
-  // of it are wanted.
+  // How page() and child() find the page that a search wants. In kPrefetch and kNone they fail with
+  // kNotInMemory if they return no page. The order of the modes counts. From kNone on, no page
+  // comes from the cache. From kRowsInPlace on, a page of rows of which only lines are wanted does
+  // not come from the cache either.
   enum class Mode : std::uint8_t {
     kRead,         // a page that is not cached is read
-    kPrefetch,     // the device is asked to begin with it, see will_read()
-    kRowsInPlace,  // kRead, but a page with rows that is wanted in part is read anew, those lines
-    kNone,         // no page of a snapshot is given, be it cached
+    kPrefetch,     // for a page that is not cached, a read is started (will_read())
+    kRowsInPlace,  // as kRead, but if only lines of a page of rows are wanted, they are read anew
+    kNone,         // no page of a snapshot is returned, not even a cached one
     kUncached,     // each page is read anew, to memory of the session
-    kAllInPlace,   // kUncached, and of a page that is wanted in part those lines
+    kAllInPlace,   // as kUncached, but if only lines of a page are wanted, only they are read
   };
   void set_mode(Mode mode) { mode_ = mode; }
-  // Sets kRead, or kRowsInPlace with LineReads::kInPlace; where there is a page_reader, kUncached
-  // or kAllInPlace.
+  // Sets kRead, or with a page_reader kUncached. With LineReads::kInPlace, sets kRowsInPlace, or
+  // with a page_reader kAllInPlace.
   void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
-  static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
+  static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // of no other failure here
 
  private:
   friend class ColdReads;
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id);
-  // Does page() in the modes other than kRead. Cold, so that page() is laid out for kRead; the
-  // functions that it calls are not.
+  // Does page() in the modes other than kRead. It is gnu::cold, so that the compiler lays page()
+  // out for kRead. The functions that it calls are not, since in their modes they are hot.
   [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id,
                                                      page::PagePart wanted);
   [[gnu::noinline]] const page::PageHeader* page_in_place(page::SnapshotPageId id,
@@ -175,9 +181,9 @@ class ColdPages {
   const Mode default_mode_;
 
   // Used by the session only.
-  std::uint32_t open_ = 0;  // ColdReads at work
+  std::uint32_t open_ = 0;  // number of ColdReads that enclose one another now
   bool is_pinned_ = false;
-  bool is_in_place_ = false;  // the search at hand has read lines in place; then is_pinned_, too
+  bool is_in_place_ = false;  // this search has read lines in place; implies is_pinned_
   Mode mode_ = Mode::kRead;
   Status failure_;  // of the last call that failed
   static constexpr std::uint32_t kGuesses = 64;
@@ -189,13 +195,13 @@ class ColdPages {
   };
   Expected expected_[kExpected];
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
-  std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
+  std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not used yet, or there is no memory
   std::unique_ptr<page::PageBytes> uncached_;  // of kUncached: the page that was asked for last
   std::unique_ptr<ColdLines> lines_;           // null: pages are whole
 };
 
-// Encloses a search that may come to pages of snapshots. May lie in another one; the page of the
-// outer one must not be used any more once the inner one has asked for a page.
+// Encloses a search that may come to pages of snapshots. Searches may be nested. Once the inner one
+// has asked for a page, the outer one must not look at its page any more (O14).
 class ColdReads {
  public:
   explicit ColdReads(ColdPages* pages) : pages_(pages) { ++pages_->open_; }
@@ -212,8 +218,8 @@ class ColdReads {
   ColdPages* const pages_;
 };
 
-// Encloses a search ahead of the one that reads: it waits for no device. The device begins with the
-// page at which such a search ends.
+// Encloses a search that only prefetches for a later one. It does not wait for the device: where a
+// page is not cached, the search ends, and a read of that page is started.
 class ColdPrefetch {
  public:
   explicit ColdPrefetch(ColdPages* pages) : pages_(pages), reads_(pages) {

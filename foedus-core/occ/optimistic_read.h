@@ -11,13 +11,14 @@
 
 namespace foedus::occ {
 
-// Looks at a record that is being written before the reader conflicts: a tenth of a second. A
-// writer marks it for microseconds, or for as long as the system leaves the writer without a
-// processor.
+// How often a reader looks at a record that is being written before the reader conflicts: for about
+// a tenth of a second. A writer marks a record for microseconds, or for as long as the system
+// leaves the writer without a processor.
 inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 
-// Calls copy(), which reads with base::racy_read from a record that was seen under `before`.
-// Returns whether all that it read is of that version. REQUIRES: `before` is not being-written.
+// Calls copy(), which reads a record with base::racy_read. `before` is the TID that the caller
+// loaded before. Returns whether all that copy() read is of that version. REQUIRES: `before` is not
+// being-written.
 template <typename Copy>
 [[gnu::always_inline]] inline bool copy_unchanged(const page::RecordHeader& record,
                                                   page::Tid before, Copy&& copy) {
@@ -26,9 +27,9 @@ template <typename Copy>
   return record.tid.load_relaxed() == before.word();  // order: relaxed, the fence orders it
 }
 
-// Calls copy(tid) until it ran under one unchanged TID that is not being-written. It may run
-// several times, and must use base::racy_read on what the record's lock protects. Returns false if
-// the bound was reached.
+// Calls copy(tid) until the record's TID was the same before and after, and not being-written.
+// copy() may run several times, and must use base::racy_read for all that the record's lock
+// protects. Returns false after kReadTries looks.
 template <typename Copy>
 bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy&& copy) {
   base::SpinWait spin;
@@ -44,7 +45,7 @@ bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy
   return false;
 }
 
-// Reads the TID alone, once it is not being-written. Returns false if the bound was reached.
+// Reads the TID alone, once it is not being-written. Returns false after kReadTries looks.
 inline bool optimistic_tid(const page::RecordHeader& record, page::Tid* observed) {
   base::SpinWait spin;
   for (unsigned i = 0; i < kReadTries; ++i) {

@@ -5,8 +5,8 @@
 
 namespace foedus::occ {
 
-// The result of a look at a record. kMoved: it is now in another page or a layer; look again from
-// above.
+// The result of a look at a record. kMoved: the record is now in another page or in a next layer,
+// so the caller has to search for its key again.
 enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
 // The part that a read wants of a payload, and the payload's size.
@@ -16,7 +16,7 @@ struct ReadRange {
   std::uint32_t offset = 0;         // in: first payload byte wanted
   std::uint32_t payload_bytes = 0;  // out: size of the whole payload
 
-  // Bytes that go to `out` from a payload of `size` bytes.
+  // Returns how many bytes of a payload of `size` bytes go to `out`.
   std::uint32_t wanted_of(std::uint32_t size) const {
     if (offset >= size) return 0;
     return size - offset < out_bytes ? size - offset : out_bytes;

@@ -9,7 +9,8 @@ namespace foedus::occ {
 
 namespace {
 
-// Copies the part of [from_offset, from_offset + from.size()) that `range` wants to its place.
+// Copies those bytes of `from` that `range` wants to range->out. `from_offset`: of `from` in the
+// payload.
 void overlay_bytes(std::uint32_t from_offset, std::string_view from, ReadRange* range) {
   const std::uint64_t begin = std::max<std::uint64_t>(from_offset, range->offset);
   const std::uint64_t end = std::min<std::uint64_t>(
@@ -24,7 +25,7 @@ bool holds_number(std::uint32_t at, const ReadRange& range) {
          at + 8ull <= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
 }
 
-// Adds to the number at `at` of the payload, if `range` holds all of it.
+// Adds `delta` to the number at offset `at` of the payload, if `range` holds all of its 8 bytes.
 void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) {
   if (!holds_number(at, *range)) return;
   std::uint64_t value;

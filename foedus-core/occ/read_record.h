@@ -1,5 +1,6 @@
 #pragma once
-// Reads of a transaction with its own writes over them.
+// How a transaction reads a record: the record's payload, with the transaction's own writes
+// applied.
 
 #include <cstdint>
 #include <cstring>
@@ -13,22 +14,22 @@
 
 namespace foedus::occ {
 
-// What a transaction's own writes make of a record's payload.
+// OwnPayload: applies a transaction's own writes of one record to a copy of the record's payload.
 class OwnPayload {
  public:
-  // `own`: what `writes->find()` says of the record; not one of WriteEntry::kNone.
+  // `own`: the result of `writes->find()` for the record, which found entries.
   OwnPayload(WriteSet* writes, const WriteSet::Own& own) : writes_(*writes), own_(own) {}
 
-  // Returns whether the newest entry leaves the record there: partial writes are only made to
-  // records that are there.
+  // Returns whether the record exists after the newest entry. Any entry but an erase leaves it
+  // existing, because partial writes are made only to records that exist.
   bool is_present() const { return writes_[own_.newest].log->type != log::LogRecordType::kErase; }
-  // Returns whether the entries begin with one that sets all of the payload, so that the record's
-  // own is not needed.
+  // Returns whether the entries from own.first on begin with a put or an erase, so that the payload
+  // in the record is not needed.
   bool begins_with_whole() const;
-  // Returns whether an increment is of a number that lies only in part in `range`.
+  // Returns whether an own increment is of a number of which `range` wants some bytes, but not all.
   bool cuts_increment(const ReadRange& range) const;
-  // Copies what the entries say of `range` over the bytes there. Returns whether the record is
-  // there after them, if it `was` before.
+  // Applies the entries to the bytes in `range`. Returns whether the record exists after them.
+  // `was`: it exists before them.
   bool overlay(bool was, ReadRange* range) const;
 
  private:
@@ -36,10 +37,12 @@ class OwnPayload {
   const WriteSet::Own own_;
 };
 
-// Answers of look_at() that are remembered as reads. The others become the premise of a write.
+// Which answer of look_at() is remembered as a read. The other answer need not be: the caller makes
+// it the premise of a write.
 enum class Remember : std::uint8_t { kAbsence, kPresence };
 
-// Returns whether `record` is there for this transaction; `own` is what the write set says of it.
+// Returns whether `record` exists for this transaction. `own`: the result of WriteSet::find() for
+// it.
 Found look_at(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
               const WriteSet::Own& own, Remember remember);
 inline Found look_at(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
@@ -75,7 +78,8 @@ Found read_own_range(TxnContext& ctx, StorageControl* storage, page::RecordHeade
   return own.overlay(present, range) ? Found::kPresent : Found::kAbsent;
 }
 
-// Takes the whole payload: the carry into the wanted part needs the rest of the number.
+// Reads with own writes if `range` cuts an own increment. Reads the whole payload first, because
+// the carry into the wanted bytes depends on the bytes of the number that `range` does not want.
 template <typename CopyBase>
 Found read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                      const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
@@ -88,8 +92,9 @@ Found read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeade
   whole.out_bytes = whole.payload_bytes;
   found = read_own_range(ctx, storage, record, own, &whole, copy_base);
   if (found != Found::kPresent) return found;
-  // The size has changed, or it cuts an own increment, which was made when the record was longer.
-  // Other sessions have written it since, so this transaction cannot commit.
+  // The payload's size has changed between the two reads, or the payload now ends within a number
+  // that an own increment changes. In both cases another session has written the record since, so
+  // this transaction cannot commit.
   if (whole.payload_bytes != whole.out_bytes || own.cuts_increment(whole)) return Found::kConflict;
   range->payload_bytes = whole.payload_bytes;
   const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);

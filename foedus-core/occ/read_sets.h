@@ -22,8 +22,8 @@ struct ReadEntry {
   StorageControl* storage;
 };
 
-// The read set. All of its room is constructed, so adding an entry is a look at the end and a
-// store, in line. The vector's own push_back() would be a call.
+// The read set. All entries that it has room for are constructed, so add() is a compare and a
+// store, in line. The vector's push_back() would be a call.
 class ReadSet {
  public:
   explicit ReadSet(base::MemorySource* source = nullptr)
@@ -38,7 +38,7 @@ class ReadSet {
   [[gnu::always_inline]] bool has_room() const { return next_ != room_end_; }
   // Adds an entry, and allocates nothing. REQUIRES: has_room().
   [[gnu::always_inline]] void add_reserved(const ReadEntry& entry) { *next_++ = entry; }
-  // Allocates, if at all, before it changes anything.
+  // Adds an entry. Allocates, if at all, before it changes anything.
   [[gnu::always_inline]] void add(const ReadEntry& entry) {
     if (!has_room()) [[unlikely]]
       grow();
@@ -56,7 +56,7 @@ class ReadSet {
   }
   bool is_empty() const { return next_ == room_.data(); }
   std::size_t size() const { return static_cast<std::size_t>(next_ - room_.data()); }
-  // Entries that there is room for in all.
+  // Returns how many entries there is room for, used ones included.
   std::size_t room() const { return room_.size(); }
   ReadEntry& operator[](std::size_t i) { return room_[i]; }
   ReadEntry* begin() { return room_.data(); }
@@ -67,17 +67,17 @@ class ReadSet {
   [[gnu::noinline]] void grow();
 
   base::LineVector<ReadEntry> room_;
-  ReadEntry* next_ = nullptr;      // after those that are used
-  ReadEntry* room_end_ = nullptr;  // of room_
+  ReadEntry* next_ = nullptr;      // end of the entries that are used
+  ReadEntry* room_end_ = nullptr;  // end of room_
 };
 
 // A dual page pointer was followed to its snapshot page.
 struct PointerEntry {
-  page::DualPagePointer* pointer;  // where it was then
+  page::DualPagePointer* pointer;  // its address when it was followed
   page::PageHeader* holder;        // the page that the pointer lies in; null: a storage's root
   page::DualPageIds observed;
   StorageControl* storage;
-  std::uint64_t place = 0;  // the storage's own: where it is found again if it does not stay there
+  std::uint64_t place = 0;  // by kind of storage: how to find the pointer again if it moves
 };
 
 // The answers that a second look at a followed pointer can give.
@@ -85,10 +85,11 @@ enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
 
 // Looks at a followed pointer of a storage in which pointers stay where they are.
 inline PointerLook look_in_place(const PointerEntry& entry) {
-  // A page that has gone keeps its pointers as they were.
+  // A page that has gone keeps its pointers as they were: the comparison below would see no change.
   const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
   if (has_gone) return PointerLook::kDropped;
-  // Both halves: null -> installed -> gleaned -> dropped -> null is a change.
+  // Compares both halves. The volatile half may be null again: a page was installed, changed,
+  // gleaned and dropped since. Only the snapshot half shows that.
   return entry.pointer->load() == entry.observed ? PointerLook::kSame : PointerLook::kInstalled;
 }
 
@@ -99,7 +100,7 @@ class PointerSet {
       : entries_(base::LineAllocator<PointerEntry>(source)) {}
 
   void reserve(std::size_t count) { entries_.reserve(count); }
-  // Adds an entry, unless it says what the newest one does.
+  // Adds an entry, unless it is equal to the newest one.
   void add(const PointerEntry& entry) {
     if (!entries_.empty()) {
       const PointerEntry& last = entries_.back();
@@ -110,9 +111,10 @@ class PointerSet {
     }
     entries_.push_back(entry);
   }
-  // Returns whether `pointer` was followed while it was `ids`.
+  // Returns whether there is an entry of `pointer` that observed `ids`.
   bool has(const page::DualPagePointer* pointer, const page::DualPageIds& ids) const;
-  // Makes entries of `pointer` that observed `before` say `after`. Returns whether there are any.
+  // Sets `observed` to `after` in all entries of `pointer` that observed `before`. Returns whether
+  // there are any.
   bool replace(const page::DualPagePointer* pointer, const page::DualPageIds& before,
                const page::DualPageIds& after);
   // Drops entries of the storage, or of the pointer, that observed `ids`. Returns whether there
@@ -138,7 +140,7 @@ class PointerSet {
   base::LineVector<PointerEntry> entries_;
 };
 
-// All keys of a page, present and missing, were looked at.
+// A page that was scanned, or in which a key was missed. No key may come to it before the commit.
 struct PageEntry {
   page::PageHeader* page;
   page::PageVersion observed;  // counts only
@@ -158,21 +160,23 @@ class PageSet {
     base::reserve_more(&entries_, count);
     index_.reserve(count);
   }
-  // Remembers `page` as seen; the first look counts.
+  // Remembers that `page` was seen at version `observed`. If the page has an entry already, that
+  // one stays.
   void add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage);
   PageEntry* find(const page::PageHeader* page) {
     if (entries_.empty()) return nullptr;
     const std::uint32_t i = index_.find(page);
     return i == AddressIndex::kNone ? nullptr : &entries_[i];
   }
-  // Follows a change that the transaction itself made to `page`, under the page's lock. Its own
-  // change is no phantom if the remembered version was still true before.
+  // Updates the entry of `page` after this transaction itself has changed the page from version
+  // `before` to `after`, under the page's lock. Its own change is no phantom. If the remembered
+  // version is not `before`, another session has changed the page, and the entry stays.
   void advance_page_version(const page::PageHeader* page, page::PageVersion before,
                             page::PageVersion after) {
     PageEntry* const entry = find(page);
     if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
   }
-  // Makes `entry` that of another page, to which its keys went.
+  // Makes `entry` an entry of `page`, to which the keys of its page have moved.
   void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
   void clear() {
     entries_.clear();

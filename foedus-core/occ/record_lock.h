@@ -10,7 +10,8 @@
 //   0       held
 //   1       reserved: the first of the queue has waited for long and parks. No other thread may
 //           take the lock, and unlock() wakes the first
-//   2       owes: the holder came out of the queue and has to settle() with the waiter behind it
+//   2       owes: the holder came out of the queue and has to settle() with the waiter behind it,
+//           after it has released the lock
 //   6..47   address of the last of the queue; 0: the queue is empty
 //   48..63  session of the holder + 1; 0: the holder has none, or there is no holder
 //
@@ -56,8 +57,8 @@ inline constexpr std::uint64_t kLast = ~kHolder & ~std::uint64_t{63};
 }  // namespace lock_bits
 
 inline bool is_held(std::uint64_t word) { return (word & lock_bits::kHeld) != 0; }
-// Returns whether a transaction of that session holds the lock. Certain for the session's thread,
-// which alone takes the lock so and gives it back.
+// Returns whether a transaction of that session holds the lock. In the session's own thread the
+// answer stays true: no other thread takes or releases a lock for the session.
 inline bool is_held_by(std::uint64_t word, std::uint32_t session) {
   return word >> lock_bits::kHolderShift == std::uint64_t{session} + 1;
 }
@@ -65,9 +66,9 @@ inline bool is_held_by(std::uint64_t word, std::uint32_t session) {
 struct alignas(64) LockWaiter {
   // The bits that the word has while this waiter holds the lock.
   std::uint64_t mark = lock_bits::kHeld;
-  // The word when lock_for() gave up.
+  // The word of the lock when lock_for() gave up. It names the holder.
   std::uint64_t met = 0;
-  // The duty of settle(): wake the waiter behind, or wait until that one has linked itself.
+  // What settle() has to do: wake the waiter behind, or wait until it has linked itself.
   LockWaiter* to_wake = nullptr;
   bool is_link_due = false;
 
@@ -77,7 +78,7 @@ struct alignas(64) LockWaiter {
   void set_session(std::uint32_t session) {
     mark = lock_bits::kHeld | (std::uint64_t{session} + 1) << lock_bits::kHolderShift;
   }
-  // Returns the session that had the lock when lock_for() gave up; -1: none, a system transaction.
+  // Returns the session that held the lock when lock_for() gave up; -1: a system transaction did.
   std::int64_t met_session() const {
     return static_cast<std::int64_t>(met >> lock_bits::kHolderShift) - 1;
   }
@@ -86,7 +87,7 @@ static_assert(sizeof(LockWaiter) == 64);
 
 inline constexpr std::uint64_t kWaitForever = ~std::uint64_t{0};
 
-// Take the slow paths of lock_for() and unlock(), for a lock that other threads want, too.
+// The slow paths of lock_for() and unlock(), for a lock that other threads want, too.
 [[gnu::noinline]] bool lock_slowly(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us);
 [[gnu::noinline]] void unlock_slowly(LockWord* word, LockWaiter* waiter);
 
@@ -98,7 +99,8 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
          word->compare_exchange_acq_rel(seen, seen | waiter->mark);
 }
 
-// Returns false after about timeout_us; waiter->met_session() is the holder then.
+// Waits for the lock and takes it. Returns false if that takes longer than about timeout_us; then
+// waiter->met_session() is the session that holds the lock.
 [[nodiscard]] inline bool lock_for(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
@@ -107,7 +109,8 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
   return lock_slowly(word, waiter, timeout_us);
 }
 
-// Waits without a limit. REQUIRES: no user decides when the lock is released.
+// Waits for the lock without a limit, and takes it. REQUIRES: no user decides when the lock is
+// released.
 inline void lock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
@@ -116,11 +119,13 @@ inline void lock(LockWord* word, LockWaiter* waiter) {
   lock_slowly(word, waiter, kWaitForever);
 }
 
-// Tries of try_lock_for() that outlast the time for which the system may leave a holder without a
-// processor: a few milliseconds. Fewer than SpinWait::kPauses are enough for a holder that has one.
+// A number of tries for try_lock_for(). It takes a few milliseconds, longer than the system leaves
+// a holder without a processor. For a holder that has a processor, fewer tries than
+// SpinWait::kPauses are enough.
 inline constexpr unsigned kTriesLong = base::SpinWait::kTurnsBeforeSleep + 8;
 
-// Tries for a bounded time, where waiting could close a circle (O1).
+// Tries to lock, `tries` times. For locks that must not be waited for: that could be a deadlock
+// (O1).
 inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
   base::SpinWait spin;
   for (unsigned i = 0; i < tries; ++i) {
@@ -133,7 +138,7 @@ inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
 // Releases the lock. REQUIRES: `waiter` holds `word`.
 inline void unlock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = waiter->mark;
-  // order: release: what was done under the lock is seen by the next holder.
+  // order: release: the next holder sees all that was done under the lock.
   if (word->compare_exchange_acq_rel(expected, 0)) [[likely]]
     return;
   unlock_slowly(word, waiter);

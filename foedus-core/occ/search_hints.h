@@ -1,6 +1,6 @@
 #pragma once
-// SearchHints: where a session's next search may begin, or go on. A wrong or forgotten hint costs a
-// search, and nothing else: each is checked where it is followed.
+// SearchHints: pages at which a session's next search may begin, or go on. A search checks a hint
+// before it follows it. So a wrong or missing hint costs a search from the root, and nothing else.
 
 #include <array>
 #include <cstddef>
@@ -13,28 +13,29 @@
 
 namespace foedus::occ {
 
-// A search that was begun ahead of the record's use. It names the page where the record seems to
-// be, which has not been looked at yet, and the page above; or the way to a snapshot page.
+// A search that a prefetch has begun. It names the page in which the record seems to be, which was
+// not looked at yet, and the page above. If the record seems to be in a snapshot page, it names
+// that page and the pointer that leads to it.
 struct alignas(64) BegunSearch {
-  std::uint64_t txn = 0;  // by which transaction of the session
+  std::uint64_t txn = 0;  // turn of the transaction that began it
   const StorageControl* storage = nullptr;
-  std::uint64_t number = 0;  // the storage's own name of the key that is searched for
+  std::uint64_t number = 0;  // by kind of storage: the slice or index that is searched for
   page::PageHeader* page = nullptr;
-  void* parent = nullptr;  // the storage's own
-  // The snapshot half of the pointer at which the search ends, where that has no volatile half;
-  // else null. `parent` is the pointer then, `page` holds it (null: it is a root), and it seems to
-  // lead to `cold_page`.
+  void* parent = nullptr;  // by kind of storage
+  // Not null if the search ends at a pointer without a volatile half: then the snapshot half of
+  // that pointer. In this case `parent` is the pointer, `page` is the page that holds it (null: it
+  // is a root), and `cold_page` is the snapshot page to which it seems to lead.
   page::SnapshotPageId cold_top = {};
   page::SnapshotPageId cold_page = {};
 };
 
-// A page of `storage` that transaction `txn` has reached, neither moved nor dropped then, and the
-// page above.
+// The last page of `storage` that transaction `txn` has reached, and the page above. It was neither
+// moved nor dropped then.
 struct LastPage {
   std::uint64_t txn;
   const StorageControl* storage;
   page::PageHeader* page;
-  void* parent;  // the storage's own
+  void* parent;  // by kind of storage
 };
 
 class SearchHints {
@@ -42,12 +43,14 @@ class SearchHints {
   LastPage& last_page(const StorageControl* storage) {
     return last_pages_[static_cast<std::size_t>(storage->id()) % kLastPages];
   }
-  // Returns a slot for the search of a key, begun or to begin.
+  // Returns the slot for the search of a key. Another key may have the same slot: the caller
+  // compares its members.
   BegunSearch& begun(const StorageControl* storage, std::uint64_t number) {
     const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
     return begun_[mixed >> (64 - kBegunBits)];
   }
-  // Puts `begun` in the place of the search begun kBegunAhead calls ago, which it returns.
+  // Remembers `begun`. Returns the search that was given kBegunAhead calls ago, whose page should
+  // be in the processor's cache by now.
   BegunSearch* exchange_turn(BegunSearch* begun) {
     return std::exchange(turns_[begun_count_++ % kBegunAhead], begun);
   }
@@ -56,7 +59,7 @@ class SearchHints {
   static constexpr std::size_t kLastPages = 8;
   static constexpr unsigned kBegunBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
-  // This many pages are on the way at once, four lines of each.
+  // The processor loads the pages of this many searches at once, four lines of each.
   static constexpr std::size_t kBegunAhead = 4;
 
   std::array<LastPage, kLastPages> last_pages_{};

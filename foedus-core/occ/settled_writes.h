@@ -1,10 +1,13 @@
 #pragma once
-// SettledWrites: which own writes a transaction need not look for again.
+// SettledWrites: own writes whose records a transaction has found unmoved, and need not look at
+// again before it reads a page.
 //
-//   O17 The first `count` own writes, those to one storage among them, were seen where they are,
-//       after a fence that came after `since` had begun. A page that takes one over later is born
-//       no earlier: its maker marks the records, fences, and reads the clock for its birth. So once
-//       the pages' epoch is over, the transaction looks at each own write once, not for each page.
+//   O17 Of the first `count` own writes, those to one storage were found unmoved, after a fence
+//       that came after epoch `since` had begun. A page that takes over one of their records later
+//       has a birth not before `since`: its maker marks the records as moved, fences, and only then
+//       reads the clock for the birth. So a page that was born before `since` has none of these
+//       records. For such pages the transaction looks at each own write once, not once for each
+//       page.
 
 #include <array>
 #include <cstddef>
@@ -28,19 +31,20 @@ class SettledWrites {
     std::uint32_t count = 0;
   };
 
-  // `turn`: the word that tells the session's transactions apart.
+  // `turn`: the word that counts the session's transactions (TxnTurn).
   SettledWrites(const base::AtomicWord<std::uint64_t>* turn, const epoch::EpochClock* clock,
                 const WriteSet* writes)
       : turn_(turn), clock_(clock), writes_(writes) {}
 
-  // Begins a look at own writes of `storage` that a page born in `birth` calls for, from `count`
-  // on. If none had moved, end() ends it; else it is begun again.
+  // Begins a look at the own writes to `storage`, which a page born in `birth` calls for. The
+  // caller looks at the writes from the result's `count` on. If the record of none has moved, it
+  // calls end(). Otherwise nothing is noted, and the next look begins with the same writes.
   Seen begin(page::StorageId storage, Epoch birth) const {
     const Seen& last = seen_[slot_of(storage)];
     const bool goes_on = last.txn == txn() && last.storage == storage && birth < last.since;
     if (goes_on) return last;
     const Seen first{txn(), storage, clock_->current(), 0};
-    base::fence_seq_cst();  // order: O17: the clock before the looks at the records
+    base::fence_seq_cst();  // order: O17: the clock is read before the records are looked at
     return first;
   }
   void end(Seen seen) {

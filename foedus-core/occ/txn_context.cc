@@ -29,7 +29,7 @@ void TxnContext::begin(const TxnOptions& options) {
   turn_->store_relaxed(TxnTurn::number_of(turn()) + 1);  // order: relaxed, as turn()
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
-  cold_pages_.forget_failure();  // that was never reported
+  cold_pages_.forget_failure();  // one that no call of the last transaction has reported
   locks_.begin();
   isolation_ = options.isolation;
   sets_.begin(isolation_ == Isolation::kSerializable);
@@ -37,12 +37,14 @@ void TxnContext::begin(const TxnOptions& options) {
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
   const bool is_held = options.is_retry && locks_.has_to_take_again();
-  // begin_epoch_ stays that of the pin: no fence of this transaction comes after a newer one.
+  // If the session still has the pin of the last try, begin_epoch_ stays that of the pin: this try
+  // uses addresses that were found since then, and makes no fence of its own.
   if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.take_again();
   forget_retry();
-  // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
+  // Reads the clock before the fence of pin(). The epoch may be too old, which is safe: a page born
+  // since then is then looked at in vain.
   begin_epoch_ = resources_.clock->current();
-  // A snapshot transaction sees no page that is ever retired, however long it takes.
+  // A snapshot transaction needs no pin: it looks at no volatile page, and only those are retired.
   if (!of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
@@ -81,7 +83,8 @@ void TxnContext::forget_sets() {
   sets_.clear();
   locks_.end();
   base::trim(&payload_room_, kKeptBytesMax);
-  // A turn that was revoked is its owner's to end.
+  // Of a revoked transaction only kEnded is set here. The thread that owns it makes the number even
+  // (E36, engine/sessions/txn_watch.cc).
   const std::uint64_t now = turn();
   turn_->store_relaxed(TxnTurn::is_revoked(now) ? now | TxnTurn::kEnded
                                                 : now + 1);  // order: relaxed, as turn()
@@ -121,7 +124,7 @@ Status TxnContext::no_page(StorageControl* storage) {
   return std::move(cold_pages_.take_failure().at_storage(storage->meta.name));
 }
 
-// Throws nothing: on failure the caller gives back what it has prepared for the write.
+// Throws nothing, so that on failure the caller can release what it has prepared for the write.
 Status TxnContext::reserve_slowly(StorageControl* storage, std::size_t bytes,
                                   log::LogRecord** record) {
   Status status = base::catching([&] {

@@ -38,8 +38,8 @@
 
 namespace foedus::occ {
 
-// The way of a transaction's reads: look and remember, lock first, or look at snapshot pages alone.
-// The last is Isolation::kSnapshot, which asks no storage for a volatile record.
+// How a transaction reads. kOptimistic: it reads and remembers the read. kLocks: it locks the
+// record first. kSnapshot: it looks at snapshot pages only (Isolation::kSnapshot).
 enum class ReadMode : std::uint8_t { kOptimistic, kLocks, kSnapshot };
 
 class TxnContext {
@@ -78,30 +78,30 @@ class TxnContext {
   ColdPages& cold_pages() { return cold_pages_; }
   SearchHints& hints() { return hints_; }
   UseSampler& uses() { return uses_; }
-  // Room for the whole payload of a record that is read (read_record.h).
+  // Returns a buffer for the whole payload of a record that is read (read_record.h).
   base::LineVector<char>& payload_room() { return payload_room_; }
 
   // ---- life (txn/, engine/) ------------------------------------------------------------------
   void begin(const TxnOptions& options);
-  // Forgets everything; the transaction is over. Locks must have been released.
+  // Ends the transaction and forgets all of it. REQUIRES: its locks are released.
   void end();
   // Does end(), but keeps a list of the records held (or read, if reads lock), and lends the
   // reclamation pin (E26). begin() of a retry locks them first, by address, if the pin is still
   // there. Any other begin() forgets them.
   void end_for_retry();
-  // Gives up what end_for_retry() kept.
+  // Forgets the list that end_for_retry() kept, and ends the lent pin.
   void forget_retry();
   bool is_open() const { return TxnTurn::is_open(turn()); }
-  // Counts the beginnings and ends of the session's transactions: odd while one is open. It tells
-  // what another transaction left behind. Flags: of the open transaction.
+  // Returns the number of beginnings and ends of the session's transactions, odd while one is open,
+  // with the flags of TxnTurn. Hints and handles of an earlier transaction have another number.
   std::uint64_t turn() const {
     return turn_->load_relaxed();  // order: relaxed, written by the session's thread
   }
   bool is_doomed() const { return doomed_ != ConflictReason::kNone || is_out_of_memory_; }
   Isolation isolation() const { return isolation_; }
   bool is_read_only() const { return read_only_; }
-  // Returns the epoch in which the transaction began. A page born in an earlier one took over none
-  // of its records.
+  // Returns an epoch not after the transaction's begin. A page that was born in an earlier epoch
+  // has taken over no record of which this transaction has the address.
   Epoch begin_epoch() const { return begin_epoch_; }
 
   ReadMode read_mode() const { return read_mode_; }
@@ -116,27 +116,27 @@ class TxnContext {
 
   // ---- what storages call --------------------------------------------------------------------
 
-  // Dooms the transaction and returns the status to hand out. Counts it.
+  // Dooms the transaction, counts the conflict, and returns the status for the caller.
   [[gnu::cold]] Status conflict(ConflictReason reason, StorageControl* storage,
                                 std::string_view key = {});
-  // Dooms the transaction after the heap was spent in the midst of an operation, which may have
-  // remembered half of what it did. Every status from now on is kOutOfMemory.
+  // Dooms the transaction after an allocation has failed within an operation. The operation may
+  // have done more than the sets say, so the transaction must not commit. Every later status is
+  // kOutOfMemory.
   [[gnu::cold]] void set_out_of_memory() { is_out_of_memory_ = true; }
-  // Makes room for what the transaction remembers of up to `records` moves. A system transaction
-  // calls it before it locks anything.
+  // Makes room in locks and sets: up to `records` records can move without allocation. A system
+  // transaction calls it before it locks anything, because it cannot fail later.
   void reserve_moves(std::size_t records);
-  // Returns the error that there is no page, or none now.
+  // Returns kOutOfMemory: the page pool has no free page.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
-  // Returns why there was no page: cold_pages() could not read it, or no memory is left for
-  // another.
+  // Returns why a search found no page: the failure of cold_pages(), or else out_of_pages().
   [[gnu::cold]] Status no_page(StorageControl* storage);
 
   // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
   //
-  // The records of earlier writes may move within the log: their entries follow.
+  // If the log ring grows, the log records of earlier writes move. follow() updates their entries.
   //
-  // In line: what a call with ten parameters costs is a quarter of what it does.
+  // In line, because a call with ten parameters would add a quarter to the time of the function.
   [[gnu::always_inline]] Status write(log::LogRecordType type, StorageControl* storage,
                                       page::RecordHeader* record, std::uint32_t place,
                                       std::string_view key, std::uint32_t payload_offset,
@@ -167,8 +167,8 @@ class TxnContext {
     for (WriteEntry& entry : sets_.writes().entries()) entry.log = move.moved(entry.log);
   }
 
-  // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
-  // be waited for in a circle, or was waited for in vain.
+  // Locks the record until the transaction ends (get_for_update). kConflict: TxnLocks::hold()
+  // failed.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
 
   // ---- counters, for statistics; read by others while the session runs -----------------------
@@ -188,21 +188,21 @@ class TxnContext {
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
-  // Keeps the transaction's TID above `tid`, which may have flags. It is that of a row found
-  // missing, of which the record has gone.
+  // Makes commit choose a TID above `tid`, whose flags do not count. `tid` is the last TID of a
+  // record that was purged from the page in which the transaction missed its key.
   void raise_tid_floor(page::Tid tid) {
     const page::Tid version = tid.without(page::Tid::kFlags);
     if (version.word() > tid_floor_.word()) tid_floor_ = version;
   }
   page::Tid tid_floor() const { return tid_floor_; }
-  // order: release, pairs with follow_session(). Others are the session itself, or have seen the
-  // commit otherwise.
+  // order: release, pairs with follow_session(). Any other reader is the session's own thread, or
+  // has to find only commits that it has seen by other means (C7).
   void set_last_tid(page::Tid tid) { last_tid_.store_release(tid.word()); }
   // Raises last_tid() to that of `other`, a session of the same database. REQUIRES: the calling
   // thread has claimed the session, and no transaction is open in it.
   void follow_session(const TxnContext& other) {
-    // order: acquire, pairs with set_last_tid(): the clock shows this thread that TID's epoch, too,
-    // or a later one. So the next commit finds a TID above it.
+    // order: acquire, pairs with set_last_tid(): the clock then shows this thread the epoch of that
+    // TID or a later one. So the next commit in this session can have a TID above it.
     const page::Tid last(other.last_tid_.load_acquire());
     if (last.word() > last_tid().word()) set_last_tid(last);
   }

@@ -7,8 +7,9 @@ namespace foedus::occ {
 
 namespace {
 
-// The number of tries for a lock where waiting could close a circle (O1): a few commits, and short
-// of yielding the processor. Its holder may wait for a lock of this transaction.
+// The number of tries for a lock for which a wait could be a deadlock (O1), because its holder may
+// wait for a lock of this transaction. They take as long as a few commits, and do not yield the
+// processor (SpinWait::kPauses).
 constexpr unsigned kHoldSpins = 100;
 
 }  // namespace

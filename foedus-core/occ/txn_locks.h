@@ -22,7 +22,7 @@ namespace foedus::occ {
 // have forgotten what get_for_update() locked.
 inline constexpr std::uint64_t kLockWaitUs = 10'000'000;
 
-// A record lock that a transaction holds before its commit (get_for_update).
+// A record lock that a transaction took before its commit.
 struct HeldLock {
   page::RecordHeader* record;
   LockWaiter* waiter;
@@ -40,8 +40,8 @@ class HeldLocks {
   bool contains(const page::RecordHeader* record) const {
     return !entries_.empty() && find(record) != AddressIndex::kNone;
   }
-  // Returns whether all held records lie at lower addresses: then `record` may be waited for (O1).
-  // May return false though they do, once the highest one has moved.
+  // Returns whether all held records lie at lower addresses than `record`: then its lock may be
+  // waited for (O1). May return false also in this case, if the highest one has moved away.
   bool are_below(const page::RecordHeader* record) const { return highest_ < address_of(record); }
   void add(page::RecordHeader* record, LockWaiter* waiter);
   // Makes room: `count` more locks need no allocation.
@@ -49,8 +49,8 @@ class HeldLocks {
     base::reserve_more(&entries_, count);
     index_.reserve(count);
   }
-  // Replaces `from` by `to`, which `waiter` holds. Returns the waiter that holds `from`. REQUIRES:
-  // contains(from).
+  // Updates the entry of a record that has moved from `from` to `to`. `waiter` holds the lock of
+  // `to`. Returns the waiter that holds the lock of `from`. REQUIRES: contains(from).
   LockWaiter* move(const page::RecordHeader* from, page::RecordHeader* to, LockWaiter* waiter);
   void clear() {
     entries_.clear();
@@ -63,7 +63,8 @@ class HeldLocks {
   static std::uintptr_t address_of(const page::RecordHeader* record) {
     return reinterpret_cast<std::uintptr_t>(record);
   }
-  // Returns the place of the lock. An address from which a lock has moved away stays in the index.
+  // Returns the index of the lock in entries_, or kNone. index_ also keeps the addresses from which
+  // records have moved away; they do not count.
   std::uint32_t find(const page::RecordHeader* record) const {
     const std::uint32_t i = index_.find(record);
     return i == AddressIndex::kNone || entries_[i].record != record ? AddressIndex::kNone : i;
@@ -74,10 +75,11 @@ class HeldLocks {
   std::uintptr_t highest_ = 0;
 };
 
-// LockWaiters that stay where they are (O2); their room is kept.
+// WaiterPool: LockWaiters of a transaction, which stay at their addresses (O2). Their memory is
+// kept for the next transaction.
 class WaiterPool {
  public:
-  WaiterPool() = default;  // of a system transaction
+  WaiterPool() = default;  // for a system transaction
   WaiterPool(base::MemorySource* source, std::uint32_t session)
       : source_(source), session_(session) {}
   ~WaiterPool() { drop_blocks(0); }
@@ -128,17 +130,19 @@ class TxnLocks {
         to_take_again_(base::LineAllocator<page::RecordHeader*>(source)),
         waiters_(source, session) {}
 
-  // Locks `record`. Returns false if that took longer than a transaction waits. REQUIRES: O1, it
-  // may be waited for.
+  // Locks `record`. Returns false if the wait took longer than set_wait_us() allows. REQUIRES: the
+  // order of O1 permits to wait for this lock.
   [[nodiscard]] bool lock(page::RecordHeader* record, LockWaiter* waiter) {
     if (lock_for(&record->lock, waiter, wait_us_)) [[likely]]
       return true;
     set_timed_out(*waiter);
     return false;
   }
-  // Returns whether lock() has failed: a retry of the transaction would wait as long.
+  // Returns whether lock() has failed. Then transact() does not retry: the retry would wait as
+  // long.
   bool has_timed_out() const { return timeout_.waited_us != 0; }
-  // Returns `status` with a text that says for how long and for which session's lock lock() waited.
+  // Returns `status` with a text that says for how long lock() waited, and which session has the
+  // lock.
   [[gnu::cold]] Status with_timeout(Status status) const;
   // Sets the time that lock() waits, kLockWaitUs until then.
   void set_wait_us(std::uint64_t wait_us) { wait_us_ = wait_us; }
@@ -155,19 +159,20 @@ class TxnLocks {
     waiters_.reserve(count);
     held_.reserve(count);
   }
-  // Releases what hold() and take_again() took; a retry may take it again.
+  // Releases the locks of hold() and take_again(). Remembers their records for a retry.
   void release();
 
   // ---- between a transaction and its retry ---------------------------------------------------
   bool has_to_take_again() const { return !to_take_again_.empty(); }
-  // Attempts to add a record to those that the retry locks first: memory may be lacking.
+  // Adds a record to those that the retry locks first. Does nothing if there is no memory.
   void want_again(page::RecordHeader* record) {
     base::trying([&] { to_take_again_.push_back(record); });
   }
-  // Puts the records for the retry in the order of O1.
+  // Sorts the records for the retry by address (O1), and removes duplicates.
   void sort_for_retry();
-  // Holds them, and waits for each. A record that has moved meanwhile is held in vain. From the
-  // first one that cannot be locked on, records are left to the calls that ask for them.
+  // Locks these records, and waits for each lock. If a wait times out, leaves that record and all
+  // after it to the calls of the retry that ask for them. Does not look whether a record has moved
+  // meanwhile: the lock of such a record does no harm, and no good.
   void take_again();
   void forget_retry() { to_take_again_.clear(); }
 
@@ -187,8 +192,8 @@ class TxnLocks {
   }
 
   HeldLocks held_;
-  // Not empty between transactions: the session's reclamation pin is lent, or the records may be
-  // gone.
+  // Valid between two transactions only while the session's pin is lent (E26). Once the clock has
+  // cleared the pin, the pages of these records may be reused.
   base::LineVector<page::RecordHeader*> to_take_again_;
   WaiterPool waiters_;
   Timeout timeout_;

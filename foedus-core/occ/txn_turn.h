@@ -1,6 +1,6 @@
 #pragma once
-// TxnTurn: the count of the beginnings and ends of one session's transactions, and what has become
-// of the open one.
+// TxnTurn: the number of beginnings and ends of one session's transactions, and flags of the open
+// one.
 //
 //   kEnded, kRevoked | number       number odd: a transaction is open, unless it is kEnded
 
@@ -9,8 +9,8 @@
 namespace foedus::occ {
 
 struct TxnTurn {
-  static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 62;  // by the engine's watch
-  static constexpr std::uint64_t kEnded = std::uint64_t{1} << 63;    // in its owner's stead
+  static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 62;  // set by the engine's watch
+  static constexpr std::uint64_t kEnded = std::uint64_t{1} << 63;    // rolled back after kRevoked
 
   static constexpr std::uint64_t number_of(std::uint64_t turn) {
     return turn & ~(kRevoked | kEnded);

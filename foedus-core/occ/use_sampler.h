@@ -1,6 +1,6 @@
 #pragma once
-// UseSampler: marks the page of about one in kUsesPerMark records that a session looks at. So pages
-// with many wanted records are found marked, and others hardly ever (P8).
+// UseSampler: marks the page of about one in kUsesPerMark records that a session looks at as used
+// (P8). So a glean finds the mark on pages with many wanted records, and rarely on other pages.
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@ class UseSampler {
     if (--uses_to_mark_ == 0) [[unlikely]]
       choose(record);
   }
-  // Ends a transaction: its page to mark is protected no longer.
+  // Ends a transaction. Marks the chosen page, which may be reused once the transaction's pin ends.
   void end() {
     if (page_to_mark_ == nullptr) return;
     page_to_mark_->mark_used();
@@ -26,12 +26,12 @@ class UseSampler {
  private:
   static constexpr std::uint32_t kUsesPerMark = 16;  // a power of two
 
-  // Chooses a page to mark. Distances vary: otherwise transactions of one length would mark the
-  // same one of their records each time.
+  // Chooses a page to mark. The number of uses between two choices varies: otherwise transactions
+  // of one length would choose the same one of their records each time.
   //
-  // The page is marked at the next such look, or when the transaction ends, which protects it until
-  // then. Its header is on no line that a read of the record needs; the prefetch has brought it
-  // meanwhile.
+  // The page is marked only at the next choice or at the end of the transaction, whose pin protects
+  // it until then. A read of a record does not need the line of the page's header. Until the mark,
+  // the prefetch has brought that line into the processor's cache.
   [[gnu::noinline]] void choose(const page::RecordHeader* record) {
     if (page_to_mark_ != nullptr) page_to_mark_->mark_used();
     page_to_mark_ = page::PageHeader::of(const_cast<page::RecordHeader*>(record));

@@ -8,9 +8,9 @@ namespace foedus::occ {
 
 namespace {
 
-// Room is looked for anew after this many entries at the latest.
+// Most entries for which make_room() notes room at once.
 constexpr std::size_t kRoomMax = 1u << 20;
-constexpr std::uint32_t kScannedMax = 64;  // entries that a look goes through one by one
+constexpr std::uint32_t kScannedMax = 64;  // most entries that known() scans one by one
 
 }  // namespace
 
@@ -35,7 +35,8 @@ void WriteSet::index_up_to(std::uint32_t end) {
 }
 
 std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t end) {
-  // One by one while all are few; later on what a look leaves would be looked at again and again.
+  // Scans the entries only while no entry is indexed and all are few. Otherwise indexes them at
+  // once: each later call would scan those again that this call leaves.
   bool is_sought = end - indexed_ > (indexed_ == 0 ? kScannedMax : 0);
   for (std::uint32_t i = indexed_; i < end && !is_sought; ++i) {
     is_sought = entries_[i].record == record;

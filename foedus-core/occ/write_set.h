@@ -16,35 +16,35 @@
 
 namespace foedus::occ {
 
-// The precondition of a write, own writes before it included: the call relied on the record's
-// presence or absence. Commit has to find the same.
+// The precondition of a write: the call relied on the presence or absence of the record, as own
+// earlier writes leave it. Commit checks that it is so.
 enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
 
-// A write to a record: `log` says how. Several entries of one record are applied in order. One line
-// each.
+// A write to a record. `log` says which. Several entries of one record are applied in the order of
+// the calls. An entry takes one cache line.
 struct alignas(64) WriteEntry {
   static constexpr std::uint32_t kNone = AddressIndex::kNone;
 
   page::RecordHeader* record = nullptr;
   log::LogRecord* log = nullptr;
   StorageControl* storage = nullptr;
-  LockWaiter* waiter = nullptr;    // of the lock phase; null while not locked by it
+  LockWaiter* waiter = nullptr;    // with which the lock phase locked the record; null: none
   std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
-  std::uint32_t place = 0;         // the storage's own: where in its page the record is described
+  std::uint32_t place = 0;         // by kind of storage: where its page describes the record
   std::uint32_t next_own = kNone;  // next entry of the same record
   Premise premise = Premise::kNone;
 };
 static_assert(sizeof(WriteEntry) == 64);
 
-// A Bloom filter of records: the answer "not added" is certain. With 25 records added, 1 in 80
-// others looks as if it had been added, too.
+// A Bloom filter of records: the answer "not added" is certain. After 25 records were added, the
+// filter says of 1 in 80 other records that they may have been added.
 class RecordFilter {
  public:
   [[gnu::always_inline]] bool may_have(const page::RecordHeader* record) const {
     const std::uint64_t hash = hash_of(record);
     return (words_[word_of(hash)] >> bit_of(hash) & 1) != 0;
   }
-  // Adds it. Returns what may_have() said before.
+  // Adds `record`. Returns may_have(record) as it was before.
   [[gnu::always_inline]] bool add(const page::RecordHeader* record) {
     const std::uint64_t hash = hash_of(record);
     std::uint64_t& word = words_[word_of(hash)];
@@ -67,16 +67,18 @@ class RecordFilter {
   alignas(64) std::array<std::uint64_t, std::size_t{1} << kWordBits> words_{};
 };
 
-// The write set. Entries of one record are linked in order. A reader of own writes begins with the
-// newest entry that sets the whole payload (put or erase), if there is one.
+// The write set. Entries of one record are linked in the order of the calls. A read with own writes
+// begins with the newest put or erase of the record, if there is one, because earlier entries do
+// not matter then.
 //
 // Few transactions read a record that they have written, so most entries are never indexed. An
-// entry from indexed_ on is the only one of its record. A lookup is answered by the filter, or by a
-// scan of those few entries; if the scan finds the record, all are indexed.
+// entry from indexed_ on is the only one of its record. The filter answers most lookups. The others
+// first scan the entries, if these are few and none is indexed. If the scan finds the record, or if
+// there was no scan, all entries are indexed.
 class WriteSet {
  public:
   struct Own {
-    std::uint32_t first = WriteEntry::kNone;  // where the reader begins
+    std::uint32_t first = WriteEntry::kNone;  // with which a read begins: see WriteSet
     std::uint32_t newest = WriteEntry::kNone;
     std::uint32_t oldest = WriteEntry::kNone;
   };
@@ -94,12 +96,12 @@ class WriteSet {
 
   bool is_empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
-  // Entries that there is room for in all.
+  // Returns how many entries there is room for, used ones included.
   std::size_t room() const { return entries_.size(); }
   std::span<WriteEntry> entries() { return {entries_.data(), count_}; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
-  // Returns the chain of `record`, or one of kNone.
+  // Returns the entries of `record`; if it has none, all members are kNone.
   Own find(const page::RecordHeader* record) {
     if (!may_have(record)) [[likely]]
       return {};
@@ -109,7 +111,7 @@ class WriteSet {
   bool contains(const page::RecordHeader* record) {
     return may_have(record) && known(record, count_) != WriteEntry::kNone;
   }
-  // Allocates, if at all, before it changes anything.
+  // Adds an entry. Allocates, if at all, before it changes anything.
   void add(const WriteEntry& entry) {
     reserve_one();
     add_reserved(entry);
@@ -124,7 +126,7 @@ class WriteSet {
     if (filter_.add(entry.record)) [[unlikely]]
       link_to_known(number);
   }
-  // Returns whether the next add() does without allocation.
+  // Returns whether the next add() needs no allocation.
   bool has_room() const { return count_ < room_; }
   void reserve_one() {
     if (!has_room()) [[unlikely]]
@@ -132,31 +134,32 @@ class WriteSet {
   }
   // Makes room: `count` calls of move() in all do not allocate.
   void reserve_moves(std::size_t count) { index_.reserve(count_ - indexed_ + count); }
-  // Updates the entries of a record that has moved: they say `to` and `place`, and are found by
-  // `to`.
+  // Updates the entries of a record that has moved from `from` to `to`. find() then finds them by
+  // either address.
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
   // Returns whether no record has two entries.
   bool has_one_for_each() const { return !has_repeats_; }
-  // Puts the entries in canonical order: by record, and by the user's calls within one record.
-  // sorted() holds until the next add(), move() or unsort(), after which it is empty.
+  // Makes sorted() the entries in canonical order: by address of the record, then in the order of
+  // the calls. It is valid until the next add() or move(). unsort() empties it.
   void sort();
   void unsort() { sorted_.clear(); }
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:
-  // Returns false if `record` has no entry for certain. The count comes first: it spares a
-  // transaction without writes the filter.
+  // Returns false only if `record` has no entry. Looks at the count first, so that a transaction
+  // without writes does not touch the filter.
   bool may_have(const page::RecordHeader* record) const {
     return !is_empty() && filter_.may_have(record);
   }
   void make_room();
-  // Returns the record's index in owns_, from the entries before `end`; WriteEntry::kNone: it has
-  // none. If it has some, all before `end` are indexed. Allocates nothing: make_room() has made
-  // room.
+  // Returns the record's index in owns_, or WriteEntry::kNone if it has no entry before `end`. If
+  // it has one, all entries before `end` are indexed afterwards. Allocates nothing, because
+  // make_room() has made room.
   [[gnu::noinline]] std::uint32_t known(const page::RecordHeader* record, std::uint32_t end);
-  // Links entry `number`, the newest of all, to those of its record before it, if there are any.
+  // Links entry `number`, the newest of all, to the earlier entries of its record, if there are
+  // any.
   [[gnu::noinline]] void link_to_known(std::uint32_t number);
   // Indexes the entries before `end`.
   void index_up_to(std::uint32_t end);
@@ -165,10 +168,10 @@ class WriteSet {
   base::LineVector<Sorted> sorted_;
   base::LineVector<Own> owns_;    // one per record that is indexed; all of its room is constructed
   AddressIndex index_;            // record -> owns_
-  std::uint32_t count_ = 0;       // of entries_ that are used
-  std::uint32_t room_ = 0;        // up to this many entries nothing grows
+  std::uint32_t count_ = 0;       // number of entries_ that are used
+  std::uint32_t room_ = 0;        // number of entries up to which no array has to grow
   std::uint32_t indexed_ = 0;     // entries before this one are in index_
-  std::uint32_t owns_count_ = 0;  // of owns_
+  std::uint32_t owns_count_ = 0;  // number of owns_ that are used
   bool has_repeats_ = false;
   RecordFilter filter_;
 };
