@@ -1,5 +1,6 @@
 #pragma once
-// BorrowedMemory: bytes taken off the bound of volatile pages while the object lives (E29).
+// BorrowedMemory: bytes that are taken off the bound of volatile pages until the object is
+// destroyed or gives them back (E29).
 
 #include <algorithm>
 #include <cstdint>
@@ -13,21 +14,22 @@ namespace foedus::engine {
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;
-  // Borrows all of `bytes`, or none if pages have grown into them. `memory` outlives the object.
+  // Borrows `bytes`. If volatile pages have grown into them, borrows nothing, and bytes() is 0.
+  // `memory` must outlive the object.
   BorrowedMemory(SessionMemory* memory, std::uint64_t bytes)
       : memory_(memory), bytes_(memory->try_borrow(bytes) ? bytes : 0) {}
   BorrowedMemory(const BorrowedMemory&) = delete;
   BorrowedMemory& operator=(const BorrowedMemory&) = delete;
   ~BorrowedMemory() { keep(0); }
 
-  // Takes over the bytes of `from`. REQUIRES: this object has none.
+  // Moves the borrowed bytes of `from` to this object. REQUIRES: this object has none.
   void take(BorrowedMemory* from) noexcept {
     FOEDUS_INVARIANT(bytes_ == 0, bytes_);
     memory_ = from->memory_;
     bytes_ = std::exchange(from->bytes_, 0);
   }
 
-  // Returns all but `bytes` of them.
+  // Gives back all borrowed bytes but `bytes`.
   void keep(std::uint64_t bytes) noexcept {
     const std::uint64_t rest = bytes_ - std::min(bytes_, bytes);
     if (rest != 0) memory_->return_borrowed(rest);

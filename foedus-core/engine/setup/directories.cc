@@ -43,8 +43,8 @@ std::vector<Wanted> all_of(const DirectoryNames& names) {
   return all;
 }
 
-// Calls `open_one` with each path and whether it is of the SSD tier, in the order of all_of(); none
-// is opened twice.
+// Opens each directory by `open_one`, which gets the path and whether it is of the SSD tier. The
+// result is in the order of all_of(). kInvalidArgument: two paths name the same directory.
 template <typename OpenOne>
 Result<Files> open_each(const DirectoryNames& names, OpenOne open_one) {
   const std::vector<Wanted> all = all_of(names);
@@ -67,8 +67,8 @@ Devices as_devices(Files files) {
   return {std::make_move_iterator(files.begin()), std::make_move_iterator(files.end())};
 }
 
-// Returns the devices of `files`, of which the last `ssd_count` are of the SSD tier, as emulated
-// memory of the speeds in `options`.
+// Wraps each of `files` in a device that emulates memory with the speeds in `options`. The last
+// `ssd_count` files are of the SSD tier and get its speed.
 Devices emulated(Files files, std::size_t ssd_count, const Options& options,
                  const OpenedDirectories& opened) {
   constexpr std::uint64_t kBytesPerMb = 1'000'000;
@@ -105,7 +105,8 @@ Result<std::unique_ptr<device::Device>> make_device(Devices devices, std::size_t
   return std::unique_ptr<device::Device>(std::move(spread));
 }
 
-// Returns whether there are two tiers, or were when the device was last open.
+// Returns whether the options name an SSD tier, or the device has files of two tiers from an
+// earlier run.
 Result<bool> has_tiers(const device::Device& device, std::size_t ssd_count) {
   FOEDUS_TRY(const auto names, device.list());
   const bool has_moved = std::any_of(names.begin(), names.end(), [](const std::string& name) {
@@ -119,16 +120,17 @@ void set_tiers(std::unique_ptr<device::TieredDevice> tiers, OpenedDirectories* o
   opened->device = std::move(tiers);
 }
 
-// Returns the name of the SSD part of file `name` if it is missing; empty: it is there, or not
-// needed.
+// Returns the name of the SSD part of file `name` if the file has such a part and that is missing,
+// else an empty string.
 std::string find_missing_part(const std::set<std::string>& names, const std::string& name) {
   std::string ssd = device::ssd_name(name);
   const bool has_part = names.contains(device::tiers_name(name));
   return has_part && !names.contains(ssd) ? ssd : std::string();
 }
 
-// Returns the name of a missing file that the savepoint or a manifest lists; empty: there is none.
-// Ignores a savepoint or manifest that cannot be read: other code reports it.
+// Returns the name of a missing file that the savepoint or a manifest lists, or an empty string if
+// none is missing. Ignores a savepoint or manifest that cannot be read: open() reports it when it
+// reads the log or the snapshots.
 Result<std::string> find_missing(device::Device* device) {
   FOEDUS_TRY(const auto list, device->list());
   const std::set<std::string> names(list.begin(), list.end());
@@ -191,7 +193,7 @@ std::uint64_t staged_bytes(const Options& options) {
 
 KeptPagesBytes kept_pages_bytes(const Options& options) {
   if (options.ssd_dirs.empty()) return {0, 0};
-  constexpr std::uint64_t kFreeShare = 8;  // for snapshots to come
+  constexpr std::uint64_t kFreeShare = 8;  // part of nvm_bytes left to extents of new snapshots
   const std::uint64_t most =
       std::max(options.nvm_bytes - options.nvm_bytes / kFreeShare, snapshot::NvmPages::kStepBytes);
   return {snapshot::NvmPages::way_bytes(most), most};
@@ -200,7 +202,8 @@ KeptPagesBytes kept_pages_bytes(const Options& options) {
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime) {
   device::FileAccess access = device::FileAccess::kCalls;
   if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
-  // Maps files for reads: a system call for each line takes longer than the emulated memory.
+  // Files are mapped for reads: a system call for each line would take longer than the emulated
+  // memory does.
   if (options.device == DeviceKind::kEmulated) access = device::FileAccess::kMappedToRead;
   const DirectoryNames names{options.dir, options.dirs, options.ssd_dirs};
   FOEDUS_TRY(Files files, open_each(names, [&](const std::string& path, bool is_ssd) {

@@ -21,24 +21,25 @@ namespace foedus::engine {
 // Returns kInvalidArgument, naming the option, for an empty path, a zero byte, or too many paths.
 Status check_directories(const DirectoryNames& names);
 
-// Parts of Options::nvm_bytes for pages of the SSD (snapshot/nvm_pages.h). `least` is theirs from
-// the start; up to `most`, they take what extents of snapshots leave.
+// Parts of Options::nvm_bytes for copies of SSD pages (snapshot/nvm_pages.h). `least` bytes are set
+// aside for the copies from the start. Up to `most`, the copies also use what extents of snapshots
+// leave free.
 struct KeptPagesBytes {
   std::uint64_t least;
   std::uint64_t most;
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
-// Returns the part of Options::nvm_bytes for pages on their way to the SSD
-// (device/staging/buffer.h). As much DRAM is taken to write them.
+// Returns the bytes of the staging buffer (device/staging/buffer.h), in which pages wait on NVM to
+// be written to the SSD; 0 without an SSD tier. The writes take as many bytes of DRAM.
 std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
-  bool has_direct_io = false;                // all of them
-  bool maps_files = false;                   // all of them
+  bool has_direct_io = false;                // all directories but those of the SSD tier have it
+  bool maps_files = false;                   // likewise
   device::TieredDevice* tiers = nullptr;     // `device`, if snapshots lie on two tiers; else null
-  std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
-  std::shared_ptr<device::NvmCounters> ssd;  // the SSD tier's; else null
+  std::shared_ptr<device::NvmCounters> nvm;  // null unless DeviceKind::kEmulated
+  std::shared_ptr<device::NvmCounters> ssd;  // likewise, for the SSD tier
 
   void close() {
     device.reset();
@@ -56,12 +57,13 @@ struct OpenedDirectories {
 // emulated memory, and the limits of the tiers. Starts tasks of the device on `runtime`, which must
 // outlive the device.
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime);
-// Opens existing directories to read their files only: nothing is changed, now or later (device
-// V8). kNotFound: one is missing. kNotSupported: pages are staged, since the database was not
-// closed. Other errors: those of open_directories().
+// Opens existing directories for reads only: neither this call nor the device changes anything
+// (device V8). kNotFound: a directory is missing. kNotSupported: the staging buffer has pages,
+// since the database was not closed. Other errors: those of open_directories().
 Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
 
-// Fills in the counters of emulated devices, and how full the tiers are.
+// Fills in the counters of emulated devices, the fill levels of the tiers, and the bytes moved
+// between them.
 void add_stats(const OpenedDirectories& opened, Stats* stats);
 
 // Returns kInvalidArgument if a file that the savepoint or a manifest names is missing, and a

@@ -1,5 +1,6 @@
 #pragma once
-// DirectoryNames: the directories of a database, as the options of the same names.
+// DirectoryNames: the paths of a database's directories. The fields have the names and meanings of
+// the options.
 
 #include <string>
 #include <vector>

@@ -28,7 +28,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// Returns the number that `text` begins with, blanks aside; unlimited if it is a word ("max").
+// Returns the number that `text` begins with after blanks, or kUnlimited if it begins with a word,
+// as "max".
 std::uint64_t number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -36,7 +37,8 @@ std::uint64_t number_in(std::string_view text) {
   return error == std::errc{} ? number : kUnlimited;
 }
 
-// Returns the number after `word`, on the line that begins with it.
+// Returns the number that follows `word` on the line that begins with `word`, or kUnlimited if
+// there is no such line.
 std::uint64_t number_of_line(std::string_view text, std::string_view word) {
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with(word)) return number_in(line.substr(word.size()));
@@ -51,7 +53,7 @@ bool has_word(std::string_view list, std::string_view word) {
 
 // ---- cgroups ---------------------------------------------------------------------------------
 
-// Returns the text without escapes: mountinfo writes a blank as \040, for example.
+// Replaces octal escapes by the characters: mountinfo writes a blank as \040, for example.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -70,12 +72,12 @@ std::string unescaped(std::string_view text) {
 // A hierarchy of cgroups that can limit memory, and the place where it is mounted.
 struct Hierarchy {
   bool is_v2 = false;
-  std::string root;   // the cgroup that is mounted
-  std::string mount;  // the directory that shows it
+  std::string root;   // cgroup that the mount shows as its top
+  std::string mount;  // directory at which it is mounted
 };
 
-// Parses a line of mountinfo: 36 35 98:0 /root /mount options [fields]... - type source
-// super_options
+// Returns the hierarchy of a line of mountinfo, or nothing if its cgroups do not limit memory. The
+// line: 36 35 98:0 /root /mount options [fields]... - type source super_options
 std::optional<Hierarchy> parse_mount(std::string_view line) {
   const std::size_t dash = line.find(" - ");
   if (dash == line.npos) return std::nullopt;
@@ -87,8 +89,8 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
   return Hierarchy{is_v2, unescaped(before[3]), unescaped(before[4])};
 }
 
-// Returns the process's own cgroup. Lines of /proc/self/cgroup: 4:memory:/path, of version 2
-// 0::/path
+// Returns the process's own cgroup from the text of /proc/self/cgroup. Its line is 4:memory:/path,
+// for example, and 0::/path for version 2.
 std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t first = line.find(':');
@@ -101,8 +103,9 @@ std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   return std::nullopt;
 }
 
-// Returns the path of the cgroup below the mounted one. Empty if the mount does not show it, as in
-// a container that sees its own cgroup as the root but is told another path.
+// Returns the path of `cgroup` relative to `root`, the cgroup that is mounted. Empty if the mount
+// does not show `cgroup`: a container may see its own cgroup as the root, while /proc/self/cgroup
+// has another path.
 std::string path_below(std::string_view cgroup, std::string_view root) {
   if (root == "/") root = "";
   const bool is_below =
@@ -122,7 +125,8 @@ std::uint64_t limit_at(const std::string& directory, bool is_v2) {
                   number_of_line(text("memory.stat"), "hierarchical_memory_limit "));
 }
 
-// Returns the least limit of the cgroup at `path` and its ancestors, up to what the mount shows.
+// Returns the least limit of the cgroup at `path` and of those of its ancestors that the mount
+// shows.
 std::uint64_t limit_of(const std::string& root, const Hierarchy& hierarchy, std::string path) {
   std::uint64_t least = kUnlimited;
   for (;;) {
@@ -149,8 +153,8 @@ std::uint64_t cgroup_limit(const std::string& root) {
 
 // ---- addresses -------------------------------------------------------------------------------
 
-// Returns the soft limit less what is in use. The soft limit stands first: "Max address space
-// 4294967296 unlimited bytes".
+// Returns the soft limit of RLIMIT_AS less the addresses in use. In the line of /proc/self/limits
+// the soft limit stands first: "Max address space 4294967296 unlimited bytes".
 std::uint64_t addresses_left(const std::string& root) {
   const auto limits = device::read_text(root + "/proc/self/limits");
   if (!limits.has_value()) return kUnlimited;
@@ -194,7 +198,7 @@ MemoryDefault choose_memory(const MemoryGrants& grants) {
 std::string size_in_words(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
-  std::uint64_t rest = 0;  // of the unit before, below 1024
+  std::uint64_t rest = 0;  // remainder in the next smaller unit, below 1024
   for (; unit + 1 < std::size(kUnits) && bytes >= 1024; ++unit) {
     rest = bytes % 1024;
     bytes /= 1024;

@@ -9,7 +9,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Bytes that a session takes for its sets from the start.
+// Bytes that are set aside for the sets of one session's transactions.
 constexpr std::uint64_t kSetsBytes = 256u << 10;
 constexpr std::uint64_t kStockBytes = page::SessionPages::kStockPages * page::kPageBytes;
 constexpr std::uint64_t kSessionsOnDemandMin = 4;
@@ -24,7 +24,7 @@ Result<MemoryShares> share_memory(const Options& options) {
   MemoryShares shares;
   shares.page_bytes_left = rest / 8;
   const std::uint64_t ring_bytes = options.log_buffer_bytes;
-  const std::uint64_t least = ring_bytes + rest / 16;  // one full ring, and some small ones
+  const std::uint64_t least = ring_bytes + rest / 16;  // one full log buffer, and some small ones
   if (least > rest - kOwnRingBytes - shares.page_bytes_left) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "log_buffer_bytes (" + std::to_string(ring_bytes) +

@@ -28,16 +28,17 @@ void OpenState::end_recovery(Status status) {
 }
 
 void OpenState::set_open() {
-  // order: release, pairs with check_open(): all that was made is there.
+  // order: release, pairs with check_open(), which then finds all that Engine::start() has made.
   opened_in_.store_release(generation_);
 }
 
 void OpenState::set_closed() {
-  opened_in_.store_release(0);  // order: release, as set_open(); calls that follow are refused
+  opened_in_.store_release(0);  // order: release, as set_open()
 }
 
 void OpenState::set_not_recovered() {
-  recovered_in_.store_release(0);  // order: release, as set_open(); recovery has ended
+  // order: release, as set_open(). No end_recovery() can follow: the task that runs it has stopped.
+  recovered_in_.store_release(0);
 }
 
 }  // namespace foedus::engine

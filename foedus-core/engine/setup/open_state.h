@@ -1,20 +1,20 @@
 #pragma once
-// OpenState: whether a database is open and recovered, for all calls and tasks that depend on it.
+// OpenState: tells calls and tasks whether the database is open, and whether it is recovered.
 //
 //   word           written by                      read by              meaning
 //   opened_in_     Engine::start(), close()        every call           generation of the process
 //                                                                       that opened it; 0: closed
-//   recovered_in_  end_recovery(), Engine::close() transactions, DDL    likewise; 0: not yet, or
-//                                                                       not any more
-//   over_          end_recovery()                  all, while it is 0   how recovery ended:
-//                                                                       recovery_status_ and
-//                                                                       recovered_in_
-//   given_up_      close()                         recovery, gleaner    recovery is to end soon
+//   recovered_in_  end_recovery(), Engine::close() transactions, DDL    generation of the process
+//                                                                       whose recovery succeeded;
+//                                                                       0: not recovered, or closed
+//   over_          end_recovery()                  waiters, gleaner     1: recovery has ended, and
+//                                                                       recovery_status_ says how
+//   given_up_      Engine::close(), ~Engine()      recovery, gleaner    1: recovery is to end soon
 //
-//   E12 A child of fork() touches nothing of an engine of its parent. Threads are not there, locks
-//       may be held for ever, pools and rings are not mapped, and their addresses may be in use for
-//       something else. So every call looks at the generation of the process first, and the child
-//       leaves the engine as it is instead of destroying it.
+//   E12 A child of fork() touches nothing of its parent's engine. The engine's threads do not exist
+//       in the child, locks may be held for ever, and pools and rings are not mapped: their
+//       addresses may be in use for something else. So every call looks at the generation of the
+//       process first, and the child leaves the engine as it is instead of destroying it.
 
 #include <cstdint>
 
@@ -46,7 +46,8 @@ class OpenState {
       return {};
     return wait_recovered(base::Runtime::kForever);
   }
-  // Waits for the end of recovery. kTimeout: it goes on.
+  // Waits for the end of recovery. Returns what check_recovered() returns, or kTimeout if recovery
+  // has not ended within `timeout_us`.
   Status wait_recovered(std::uint64_t timeout_us) const;
   bool is_recovered() const {
     return recovered_in_.load_acquire() == generation_;  // order: as check_recovered()
@@ -58,7 +59,7 @@ class OpenState {
 
   // Returns whether recovery has ended, successful or not.
   bool is_recovery_over() const {
-    // order: acquire, pairs with end_recovery(): the status, and all that was recovered.
+    // order: acquire, pairs with end_recovery(): the status is there, and all that recovery made.
     return over_.load_acquire() != 0;
   }
   // Returns how recovery ended. REQUIRES: is_recovery_over().
@@ -68,17 +69,18 @@ class OpenState {
   bool is_recovery_given_up() const {
     return given_up_.load_relaxed() != 0;  // order: as give_up_recovery()
   }
-  // Ends recovery. Lets the calls go on that wait for it, if `status` is ok. Called once.
+  // Ends recovery with `status`, and wakes the calls that wait for it. They go on if it is ok, and
+  // return it otherwise. Called once.
   void end_recovery(Status status);
 
   // ---- Engine::start() and close() -------------------------------------------------------------
 
   void set_open();
-  // Refuses the calls that follow.
+  // Makes check_open() refuse all later calls.
   void set_closed();
   void set_not_recovered();
   void give_up_recovery() {
-    given_up_.store_relaxed(1);  // order: relaxed, a wish; it guards nothing
+    given_up_.store_relaxed(1);  // order: relaxed, a request; it guards no other memory
   }
 
  private:
@@ -92,8 +94,8 @@ class OpenState {
   Status recovery_status_;  // written before over_, constant after
   base::AtomicWord<std::uint32_t> given_up_;
   base::AtomicWord<std::uint32_t> over_;
-  // One cache line, written at open, at the end of recovery and at close, read by every
-  // transaction.
+  // Both words on one cache line, which every transaction reads. It is written only at open, at the
+  // end of recovery and at close.
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;
   base::AtomicWord<std::uint64_t> recovered_in_;
 };

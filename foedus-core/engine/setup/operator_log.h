@@ -1,5 +1,6 @@
 #pragma once
-// OperatorLog: the lines that the engine's parts say to the operator (Options::log_sink).
+// OperatorLog: passes lines of text from all parts of the engine to the operator
+// (Options::log_sink).
 
 #include <string_view>
 
@@ -10,16 +11,17 @@ namespace foedus::engine {
 
 class OperatorLog {
  public:
-  // `sink` throws nothing; empty: the operator does not listen.
+  // `sink` must throw nothing. If it is empty, lines are dropped.
   explicit OperatorLog(LogSink sink);
   OperatorLog(const OperatorLog&) = delete;
   OperatorLog& operator=(const OperatorLog&) = delete;
 
-  // Returns whether an operator listens; without a sink callers make no text.
+  // Returns whether there is a sink. If not, callers need not compose a line.
   bool has_sink() const { return static_cast<bool>(sink_); }
   // Passes a line to the operator's sink.
   void say(LogLevel level, std::string_view line) const;
-  // Says what went wrong in the gleaner, if there is memory for the line.
+  // Passes the message of `status` on, as a line of the gleaner. Drops it if memory for the line
+  // runs out.
   void say_of_gleaner(LogLevel level, const Status& status) const noexcept;
 
  private:

@@ -19,7 +19,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
-constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;  // numbers of frames
+// A frame's number has 28 bits (snapshot/cache/index.h).
+constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;
 
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
@@ -35,7 +36,7 @@ Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::u
   return refused(name, value, std::to_string(low) + " .. " + std::to_string(high));
 }
 
-// Returns "64 MiB": the bytes in the largest unit of which they are a whole number.
+// Returns a number of bytes as text, as "64 MiB", in the largest unit that gives a whole number.
 std::string in_words(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
@@ -43,7 +44,7 @@ std::string in_words(std::uint64_t bytes) {
   return std::to_string(bytes) + kUnits[unit];
 }
 
-// Checks a number of bytes. The error has the bound in the unit that a person would use.
+// Checks a number of bytes. The error's text gives the bound as in_words() does.
 Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
                       std::uint64_t high) {
   if (value >= low && value <= high) return {};
@@ -52,21 +53,22 @@ Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
                  (is_below ? "at least " : "at most ") + in_words(is_below ? low : high));
 }
 
-// Checks an enumerator, which a cast may have made of any number.
+// Checks that `value` is an enumerator: a cast can make an Enum from any number.
 template <typename Enum>
 Status is_enumerator(const char* name, Enum value, Enum last) {
   return in_range(name, static_cast<std::uint64_t>(value), 0, static_cast<std::uint64_t>(last));
 }
 
-// A processor that is busy with TPC-C logs 2 million records a second. A mapper reads 9 million,
-// and a reducer with its composer makes pages of 5 million. An installer takes a thirtieth of a
-// processor for each that is busy, but the glean waits for it: there are as many as mappers.
+// A processor that runs TPC-C logs 2 million records a second. In a second a mapper reads 9 million
+// records, and a reducer with its composer makes pages from 5 million. Installers need only one
+// processor for 30 that run transactions. But the glean waits for them, so there are as many as
+// mappers.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
 constexpr std::uint32_t kProcessorsPerInstaller = 6;
 
-// Returns how many tasks there are: equally many for each SOC, at least one, at most kMaxSocs in
-// all.
+// Returns how many tasks of a kind there are in all, if a SOC has one for `processors_each` of its
+// processors. Each SOC has equally many, and at least one. They are at most kMaxSocs in all.
 std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
                         std::uint32_t socs) {
   const std::uint32_t of_soc = (processors + socs - 1) / socs;
@@ -172,7 +174,7 @@ Status refusal_of(const TxnOptions& options) {
 }
 
 void choose_nvm_cache(Options* options) {
-  constexpr std::uint64_t kLatencyMaxNs = 1'000;  // of memory that is read by lines
+  constexpr std::uint64_t kLatencyMaxNs = 1'000;  // slower memory is not read by single lines
   const bool is_slow =
       options->device == DeviceKind::kEmulated && options->nvm_latency_ns > kLatencyMaxNs;
   if (options->device == DeviceKind::kFile) {

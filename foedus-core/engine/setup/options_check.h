@@ -1,5 +1,5 @@
 #pragma once
-// Options: which values are refused, and the defaults that depend on the machine.
+// Checks the values of options, and fills in the defaults that depend on the machine.
 
 #include "foedus-core/device/device.h"
 #include "foedus/options.h"
@@ -8,11 +8,11 @@
 
 namespace foedus::engine {
 
-// Returns kInvalidArgument, naming the option, its value and its range, for a value that is
-// refused.
+// Returns kInvalidArgument if a value is refused. The text names the option, the value and the
+// range.
 Status check_options(const Options& options);
 
-// Bounds of a transaction's options. The checks are inline, since every begin makes them.
+// Bounds of a transaction's options. The checks are inline: each begin of a transaction makes them.
 inline constexpr Isolation kIsolationLast = Isolation::kDirtyRead;
 inline constexpr Durability kDurabilityLast = Durability::kSync;
 inline constexpr std::uint32_t kTriesBound = 1'000'000;
@@ -21,22 +21,25 @@ constexpr bool are_known(Isolation isolation, Durability durability) {
   return !((isolation > kIsolationLast) | (durability > kDurabilityLast));
 }
 constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTriesBound; }
-// Returns kInvalidArgument, naming the option that is not known or not possible.
+// Returns kInvalidArgument if are_known() or is_possible() is false. The text names the option.
 [[gnu::cold]] Status refusal_of(const TxnOptions& options);
 
-// Sets memory_bytes to what the machine grants, and tells the log sink why.
+// Sets memory_bytes to the default for the memory that the system grants (granted_memory.h). Tells
+// the log sink the number and its reason.
 void choose_memory_bytes(Options* options);
-// Chooses kPages where lines cannot be read, or should not. REQUIRES: `device` is the one that was
-// obtained.
+// Sets nvm_cache to kPages if the device cannot read single lines, or if nvm_cache is kAuto and the
+// emulated memory is too slow to read lines. REQUIRES: options->device is the kind that is in
+// force.
 void choose_nvm_cache(Options* options);
 
-// Replaces loggers_per_soc by what is in force, and `*loggers` by how many there are in all.
-// REQUIRES: socs is known. kInvalidArgument: there are more than kMaxSocs in all.
+// Sets loggers_per_soc to 1 if it is 0. Sets `*loggers` to the number of loggers of all SOCs, which
+// is 0 with Logging::kNone. kInvalidArgument: that is over kMaxSocs. REQUIRES: socs is filled in.
 Status fill_in_loggers(Options* options, std::uint32_t* loggers);
 
-// Replaces zeroes of options.glean: by parts of memory_bytes, and by as many tasks as the
-// processors want. REQUIRES: memory_bytes and socs are known. kInvalidArgument: the parts are more
-// than the whole.
+// Replaces zeroes in options->glean: sizes by parts of memory_bytes, or log_bytes_max by a multiple
+// of log_bytes; numbers of tasks by what `processors` need. kInvalidArgument: cache_bytes is out of
+// range, or gleaner and cache take more than three quarters of memory_bytes. REQUIRES: memory_bytes
+// and socs are filled in.
 Status fill_in_glean(Options* options, std::uint32_t processors);
 
 // Returns kInvalidArgument if the directory has a log or snapshots: Logging::kNone would ignore

@@ -8,7 +8,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Least number of bytes that comes off the bound of volatile pages at a time.
+// Least number of bytes that sessions take off the bound of volatile pages at a time.
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 
 }  // namespace
@@ -22,7 +22,7 @@ SessionMemory::SessionMemory(base::MemoryBudget* budget, page::PagePool* pool,
 }
 
 bool SessionMemory::try_take_left(std::uint64_t bytes) {
-  // order: relaxed, a guess that the exchange checks; the word guards no other memory.
+  // order: relaxed, the exchange checks what was read; the word guards no other memory.
   std::uint64_t left = left_.load_relaxed();
   do {
     if (bytes > left) return false;
@@ -31,6 +31,7 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
   return true;
 }
 
+// Takes `bytes` off the bound of volatile pages. Returns false if pages have grown into them.
 // REQUIRES: more_mutex_ is held, here and in give_to_pages().
 bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
   if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;
@@ -68,7 +69,8 @@ bool SessionMemory::try_take(std::uint64_t bytes) {
 }
 
 bool SessionMemory::try_take_spare(std::uint64_t bytes) {
-  // order: relaxed, a guess: two that look at the same time take a little more.
+  // order: relaxed, an estimate: two sessions that read it at the same time may together take a
+  // little more than half.
   if (taken_.load_relaxed() + bytes > set_aside_ / 2) return false;
   return try_take_left(bytes);
 }
@@ -79,7 +81,8 @@ void SessionMemory::give_back(std::uint64_t bytes) noexcept {
   if (bytes >= kPieceBytes) return_to_pages();
 }
 
-// Returns memory to volatile pages after a large transaction.
+// Gives free memory of sessions back to the bound of volatile pages, up to what was taken off it.
+// Without this, one large transaction would lower the bound for good.
 void SessionMemory::return_to_pages() {
   const std::lock_guard lock(more_mutex_);
   while (more_ >= kPieceBytes && try_take_left(kPieceBytes)) {

@@ -5,8 +5,8 @@
 //     set aside at open ──► sessions ◄── bound of volatile pages, while they have not grown into it
 //
 //   E35 A log buffer begins with kFirstRingBytes and grows as it is used. It grows for speed alone
-//       only while the sessions together have taken less than half of what is set aside. So a
-//       transaction that needs a large one finds the other half.
+//       only while all sessions together have taken no more than half of the bytes set aside. So a
+//       transaction that cannot go on without a large log buffer finds the other half free.
 
 #include <cstdint>
 #include <mutex>
@@ -22,18 +22,19 @@ class SessionMemory final : public base::MemorySource {
  public:
   static constexpr std::uint64_t kFirstRingBytes = 64u << 10;
 
-  // `set_aside` bytes of `budget` are for sessions alone. More comes off the bound of `pool`, which
-  // never falls below `page_bytes_left`.
+  // Takes `set_aside` bytes of `budget` for sessions alone. Sessions that need more take it off the
+  // bound of `pool`, which never falls below `page_bytes_left`.
   SessionMemory(base::MemoryBudget* budget, page::PagePool* pool, std::uint64_t set_aside,
                 std::uint64_t page_bytes_left);
 
   bool try_take(std::uint64_t bytes) override;
   void give_back(std::uint64_t bytes) noexcept override;
-  // Takes `bytes` for something that the session can do without (E35).
+  // Takes `bytes` that the session can do without, as for speed alone. Returns false, and takes
+  // nothing, if that would leave less than the half of E35.
   bool try_take_spare(std::uint64_t bytes);
 
-  // Takes `bytes` off the bound of volatile pages for something else, until they are given back.
-  // False changes nothing: pages have grown into it.
+  // Takes `bytes` off the bound of volatile pages for a use other than sessions, until
+  // return_borrowed(). Returns false, and changes nothing, if pages have grown into them.
   bool try_borrow(std::uint64_t bytes);
   void return_borrowed(std::uint64_t bytes) noexcept;
 
@@ -55,7 +56,8 @@ class SessionMemory final : public base::MemorySource {
   alignas(64) base::AtomicWord<std::uint64_t> left_;
   base::AtomicWord<std::uint64_t> taken_;
   std::mutex more_mutex_;
-  std::uint64_t more_ = 0;  // guarded by more_mutex_: taken off the bound of volatile pages
+  // Guarded by more_mutex_: bytes that sessions took off the bound of volatile pages.
+  std::uint64_t more_ = 0;
 };
 
 }  // namespace foedus::engine
