@@ -12,13 +12,14 @@ namespace foedus::engine {
 
 namespace {
 
-// Longest wait of drop() for transactions that may be inside the storage. Afterwards a later call
-// frees its pages.
+// Longest wait of drop() for transactions that may follow pages of the storage. If they take
+// longer, a later open() or drop() frees its pages.
 constexpr std::uint64_t kFreeWaitUs = 100'000;
 constexpr std::uint64_t kFreeLookUs = 1'000;
 
 bool is_same_shape(const storage_meta::StorageMeta& a, const storage_meta::StorageMeta& b) {
-  // A hash grows: the number of records that it was made for is no part of its shape.
+  // fan_out_bits of a hash is not compared. It comes from the number of records that the hash was
+  // made for, and the hash grows beyond that.
   return a.kind == b.kind && a.records == b.records && a.payload_bytes == b.payload_bytes;
 }
 
@@ -33,7 +34,7 @@ std::string in_words(StorageKind kind) {
   return (kind == StorageKind::kArray ? "an " : "a ") + name;
 }
 
-// Returns the error of a storage that `wanted` does not describe.
+// Returns the error of an open() whose `wanted` does not describe the storage of that name, `meta`.
 Status other_shape(const storage_meta::StorageMeta& meta, const storage_meta::StorageMeta& wanted) {
   std::string text;
   if (meta.kind == wanted.kind) {
@@ -61,7 +62,8 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   const std::lock_guard lock(mutex_);
   free_dropped();
   auto found = by_name_.find(wanted.name);
-  if (found != by_name_.end() && found->second->is_dropped()) {  // as far as the device had room
+  // A drop of the storage has begun, but a full device stopped it (E5).
+  if (found != by_name_.end() && found->second->is_dropped()) {
     FOEDUS_CHECK(drop_found(found));
     found = by_name_.end();
   }
@@ -75,8 +77,9 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   return other_shape(meta, wanted);
 }
 
-// Returns the storage of `wanted`, or null. One that recovery will drop is returned too, as if the
-// drop came after the call. One of another shape is not: recovery may put another in its place.
+// Returns the storage of `wanted` if the newest snapshot has it, else null. Recovery may drop the
+// storage later, as if that drop came after this call. Returns null, too, for a storage of another
+// shape: the log may drop it and create one of the wanted shape, so the caller waits for recovery.
 occ::StorageControl* Catalog::find_early(const storage_meta::StorageMeta& wanted) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(wanted.name);
@@ -92,7 +95,8 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   }
   auto control = std::make_unique<occ::StorageControl>(meta, parts_.database);
   occ::StorageControl* const made = control.get();
-  // Allocates all memory first: once its record is published, the storage must be known.
+  // Allocates all memory first: after the create record is published nothing may fail, since the
+  // catalog must know the storage.
   std::map<std::string, Unannounced> unannounced;
   unannounced.emplace(meta.name, Unannounced{std::move(control), Epoch()});
   std::map<std::uint32_t, Life> life;
@@ -153,7 +157,8 @@ Status Catalog::drop_found(StorageMap::iterator found) {
     FOEDUS_TRY(record, parts_.ddl->prepare(log::LogRecordType::kDropStorage, control->id(),
                                            control->meta.name, {}));
   }
-  // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
+  // order: release, and the fence of E5: wait_published() below waits for each commit that does not
+  // see the flag.
   control->set_dropped();
   base::fence_seq_cst();
   FOEDUS_SYNC_POINT("catalog:drop_marked");
@@ -175,7 +180,7 @@ bool Catalog::is_drop_logged(const occ::StorageControl& control) const {
   return lives_.at(static_cast<std::uint32_t>(control.id())).dropped.is_valid();
 }
 
-// Logs the drop, unless `record` is null: then it was logged before. Returns its epoch.
+// Logs the drop by `record`; null: an earlier call has logged it. Returns the epoch of the drop.
 Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* record) {
   const std::lock_guard lock(ids_mutex_);  // E19
   const auto id = static_cast<std::uint32_t>(control.id());
@@ -190,7 +195,7 @@ Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* 
 void Catalog::free_dropped() {
   std::erase_if(dropped_, [this](const Dropped& dropped) {
     if (parts_.clock->reclaimable() < dropped.epoch) return false;
-    // If memory runs out while they are collected, its pages are lost until the database is closed.
+    // If memory runs out in storage::drop(), the pages are not reused until the database is closed.
     base::trying([&] { storage::drop(parts_.pool, parts_.ddl->pages(), dropped.control); });
     return true;
   });
@@ -233,8 +238,9 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
-// Does first what can fail. E23: no session follows the roots that are set here yet, and none
-// commits to a storage that is dropped here.
+// Does first what can fail, and changes by_name_ only after that. By E23 no session follows the
+// roots that are set here until recovery is over, and none commits to a storage that is dropped
+// here.
 Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* newest) {
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;
@@ -252,7 +258,8 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
     FOEDUS_INVARIANT(is_only, static_cast<std::uint32_t>(meta.id));
     known.erase(meta.id);
   }
-  // order: release, pairs with is_dropped(): its readers need nothing else.
+  // order: release, pairs with is_dropped(). A fence as in a drop (E5) is not needed: no commit can
+  // run.
   for (const auto& [id, gone] : known) gone->set_dropped();
   by_name_ = std::move(by_name);
   const std::lock_guard lock_ids(ids_mutex_);
@@ -271,7 +278,7 @@ Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root
   }
   const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
   FOEDUS_INVARIANT(is_first, root.word());
-  // A storage that starts as snapshot pages counts as one whose pages were dropped.
+  // A storage without volatile pages counts as one whose volatile pages were dropped.
   control->drop_epoch.store_release(1);  // order: relaxed would do, no thread uses it yet
   return {};
 }

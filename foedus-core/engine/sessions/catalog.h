@@ -1,21 +1,23 @@
 #pragma once
-// Catalog: the storages of a database. It is kept in memory. Durable are the create and drop
-// records in the log, ordered with data by their epochs.
+// Catalog: the storages of a database, kept in memory. It is rebuilt at open from the newest
+// snapshot and from the create and drop records of the log, whose epochs order them with records of
+// data.
 //
 //   E51  A storage is announced to users only after its create record is durable: every record of
-//       its data has a later epoch. If the create ran into a full device, its record is in the log
-//       already. The storage is kept unannounced, and the next open() of its name goes on with it.
+//       its data has a later epoch. If a full device keeps the create record from becoming durable,
+//       that record is in the session's log buffer already. The catalog keeps the storage
+//       unannounced, and the next open() of its name waits for the record again.
 //   E5  A drop sets the dropped flag, which verify reads after its fence: new commits are refused.
-//       It waits until every commit that did not see the flag is published, then logs the drop. No
-//       record of the storage is newer than its drop. A drop is logged once. A call that follows
-//       one which ran into a full device waits for the record of that one. A snapshot may leave the
-//       storage out by then, and must not have it again. An open() of its name waits too, and then
-//       makes a new storage. Space in the log is reserved before commits are refused: a drop that
-//       finds none leaves the storage as it was.
-//   E6  Ids count upwards and are never used again.
-//   E19 Creation and drop of a storage are noted under the lock under which their record is
-//       published. So list_at() knows all storages of a durable epoch. No thread waits for the log
-//       while it holds that lock: the gleaner takes it too, and the gleaner makes space in the log.
+//       The drop waits until every commit that did not see the flag is published, and only then
+//       logs its record. So no record of the storage is newer than its drop. A drop is logged once,
+//       even if a full device keeps the record from becoming durable. A later drop() or open() of
+//       the name waits for the same record; open() then makes a new storage. A second record could
+//       bring the storage back into a snapshot after one that leaves it out. Space in the log is
+//       reserved before commits are refused: a drop that finds none leaves the storage as it was.
+//   E6  Ids of storages count upwards and are never used again.
+//   E19 A create or drop record is published, and its epoch noted in the catalog, under one lock.
+//       So list_at() knows all storages of a durable epoch. No thread waits for the log while it
+//       holds that lock: the gleaner takes it too, and the gleaner makes space in the log.
 
 #include <cstdint>
 #include <map>
@@ -50,7 +52,7 @@ class Catalog {
     epoch::EpochClock* clock = nullptr;
     internal::DurabilityWaits* durability = nullptr;
     page::PagePool* pool = nullptr;
-    DdlLog* ddl = nullptr;  // used under mutex_
+    DdlLog* ddl = nullptr;  // guarded by mutex_
     std::uint64_t database = 0;
   };
   explicit Catalog(const Parts& parts) : parts_(parts) {}
@@ -58,9 +60,9 @@ class Catalog {
   Catalog& operator=(const Catalog&) = delete;
 
   // Returns the storage that `wanted` describes; creates it if there is none of its name.
-  // `wanted.id` is ignored. A storage of the newest snapshot that was found is returned at once.
-  // Otherwise it waits for the end of recovery, as drop() does, and returns the error of a recovery
-  // that failed.
+  // `wanted.id` is ignored. Returns a storage of the newest snapshot at once, even during recovery.
+  // For other storages, as in drop(), the call waits for the end of recovery, and returns the error
+  // of a recovery that failed.
   Result<occ::StorageControl*> open(const storage_meta::StorageMeta& wanted);
   Status drop(std::string_view name);
   std::vector<StorageInfo> list() const;
@@ -68,22 +70,23 @@ class Catalog {
 
   // ---- recovery ------------------------------------------------------------------------------
 
-  // Enters a storage of the newest snapshot that was found, for transactions that read snapshots.
-  // Called before any user has a session.
+  // Enters a storage of the newest snapshot that open() found, so that transactions can read
+  // snapshots during recovery. Called before any user has a session.
   void announce_found(const storage_meta::StorageMeta& meta);
-  // Enters the storages of `found`, whose roots are in `newest` (null: there is no snapshot). Drops
-  // storages that were announced before and are not in `found`: their handles become those of a
-  // dropped storage.
+  // Enters the storages of `found` with their roots in `newest`; null: there is no snapshot. A
+  // storage of announce_found() that is not in `found` was dropped by the log: sets its dropped
+  // flag, so that its handles are refused.
   Status recover(const FoundCatalog& found, const snapshot::Manifest* newest);
 
-  // ---- gleaner: any thread, waits for no call that waits for the log ---------------------------
+  // ---- gleaner: any thread; takes only ids_mutex_, under which no thread waits for the log
+  // -------
 
-  // Lists the storages that exist at the end of `covered`, ascending by id. `next_id` gets an id
-  // above all that were ever given. REQUIRES: `covered` is durable.
+  // Lists the storages that exist at the end of epoch `covered`, ascending by id. Sets `*next_id`
+  // to an id above all that storages ever had. REQUIRES: `covered` is durable.
   void list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,
                page::StorageId* next_id) const;
-  // Returns null if it was never announced, or was dropped. The control stays until the database
-  // closes.
+  // Returns the control of a storage, or null if it was never announced or its drop was logged. The
+  // control stays valid until the database closes.
   occ::StorageControl* find(page::StorageId id) const;
 
  private:
@@ -91,7 +94,7 @@ class Catalog {
 
   struct Dropped {
     occ::StorageControl* control;
-    Epoch epoch;  // transactions that began up to here may still be inside
+    Epoch epoch;  // transactions that began up to this epoch may still follow its pages
   };
 
   // A storage whose create record is published, but not known to be durable (E51).
@@ -100,17 +103,16 @@ class Catalog {
     Epoch epoch;
   };
 
-  // The epochs of a storage's DDL records, from `created` to `dropped`.
+  // A storage exists from epoch `created` to epoch `dropped`, those of its DDL records.
   struct Life {
     storage_meta::StorageMeta meta;
-    Epoch created;  // none: it came with a snapshot
-    Epoch dropped;  // none: it was not
+    Epoch created;  // invalid: found at open, and so older than all epochs of this run
+    Epoch dropped;  // invalid: not dropped
   };
 
-  // Returns null if the storage is not there, or not yet.
   occ::StorageControl* find_early(const storage_meta::StorageMeta& wanted) const;
   Status create(const storage_meta::StorageMeta& wanted);
-  // Makes `root` the storage's root of snapshot pages; if it is null, makes an empty storage.
+  // Makes `root`, a snapshot page, the storage's root; if it is null, makes an empty storage.
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
   // Waits for the create record, then announces the storage (E51). REQUIRES: unannounced_ has the
   // name.
@@ -124,16 +126,16 @@ class Catalog {
   mutable std::mutex mutex_;
 
   // Guarded by mutex_.
-  std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // all, dropped ones too
+  std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // dropped ones too
   StorageMap by_name_;
   std::map<std::string, Unannounced> unannounced_;
-  std::vector<Dropped> dropped_;  // their pages are not retired yet
+  std::vector<Dropped> dropped_;  // storages whose pages are not freed yet
 
-  // Taken last; held while a DDL record is published (E19).
+  // Taken after mutex_; held while a DDL record is published (E19).
   mutable std::mutex ids_mutex_;
   // Guarded by ids_mutex_.
   std::map<std::uint32_t, occ::StorageControl*> by_id_;  // announced and not dropped
-  std::map<std::uint32_t, Life> lives_;                  // those that a snapshot may ask for
+  std::map<std::uint32_t, Life> lives_;                  // all of this run, for list_at()
   std::uint32_t next_id_ = 1;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// DdlLog: creation and drop of storages as log records (log/FORMAT.md). They are committed by a
-// session of the engine's own, which is guarded by the catalog's mutex.
+// DdlLog: commits the log records of creation and drop of storages (log/FORMAT.md). It does so in
+// the engine's own session, which the catalog's mutex guards.
 
 #include <string_view>
 
@@ -26,15 +26,16 @@ class DdlLog {
   DdlLog(const DdlLog&) = delete;
   DdlLog& operator=(const DdlLog&) = delete;
 
-  // Prepares a record in the session's log; it has no effect until it is published. Waits for space
-  // there; publish() cannot fail.
+  // Writes a record to the session's log buffer, and waits for space there if it has none. The
+  // record has no effect until publish(), which cannot fail.
   Result<log::LogRecord*> prepare(log::LogRecordType type, page::StorageId id,
                                   std::string_view name, std::string_view parameters);
-  // Commits the record. Returns its epoch, with which it will be durable.
+  // Commits the record. Returns its epoch: the record is durable once that epoch is.
   Epoch publish(log::LogRecord* record);
-  // Returns when every commit of `epoch` and before is published.
+  // Waits until all commits up to `epoch` are published.
   void wait_published(Epoch epoch);
-  // Returns the stock of pages for storages that are created and dropped.
+  // Returns the session's stock of pages: new storages take pages from it, and dropped ones give
+  // theirs to it.
   page::SessionPages* pages() { return &parts_.session->pages(); }
 
  private:

@@ -1,4 +1,5 @@
-// Reads a found log for its storages: which there are, and where in them the records lie.
+// Reads the log that open() found: lists the storages that exist at its end, and samples the
+// positions of their records.
 #include "foedus-core/engine/sessions/found_catalog.h"
 
 #include <algorithm>
@@ -19,8 +20,9 @@ namespace foedus::engine {
 
 namespace {
 
-// Segments are read in parallel, but only a few: reads of snapshots would wait for the device. The
-// number does not depend on the machine, so that partitions begin at the same positions everywhere.
+// Most segments that are read at the same time. More would keep the device busy, and transactions
+// that read snapshots meanwhile would wait for it. The number is the same on all machines, so that
+// the samples are, too, and with them the bounds of the gleaner's partitions.
 constexpr std::size_t kReadersMax = 2;
 constexpr unsigned kRecordsPerStep = 16'384;
 
@@ -39,7 +41,8 @@ class CatalogReader {
     }
   }
 
-  // Takes in `record`, the one that came last out of `records`.
+  // Notes what `record` says of its storage. `record` is the last that `records` returned, so that
+  // errors name its place.
   Status read(const log::LogRecord& record, std::uint32_t soc, const log::SegmentRecords& records) {
     const auto id = static_cast<std::uint32_t>(record.storage_id);
     const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
@@ -62,7 +65,7 @@ class CatalogReader {
     return {};
   }
 
-  // Adds what another reader found that began with the same snapshot.
+  // Adds what `other` has read in other segments. REQUIRES: both began with the same snapshot.
   Status add(CatalogReader other) {
     next_id_ = std::max(next_id_, other.next_id_);
     has_news_ = has_news_ || other.has_news_;
@@ -78,8 +81,8 @@ class CatalogReader {
     return {};
   }
 
-  // Returns the catalog. kCorruption: an id was used twice, or a name before its storage was
-  // dropped.
+  // Returns the catalog. kCorruption: the log has records of a storage that it never creates, drops
+  // one that does not exist or has another name, or has two storages of one name.
   Result<FoundCatalog> finish() {
     FoundCatalog found;
     found.next_storage_id = page::StorageId{next_id_};
@@ -113,14 +116,16 @@ class CatalogReader {
     return samples_.try_emplace(id, kRecordSamplesMax).first->second;
   }
 
-  // Returns null if nothing has created it so far. Keeps the last answers: every record asks, and
-  // few storages have most records.
+  // Returns null if neither the snapshot nor a record read so far has created the storage. Caches
+  // the storages found last: the search is made for each record, and few storages have most
+  // records.
   const Known* find(page::StorageId id) {
     Known& lately = lately_[static_cast<std::uint32_t>(id) % lately_.size()];
     if (lately.samples != nullptr && lately.id == id) return &lately;
     const auto found = storages_.find(id);
     if (found == storages_.end()) return nullptr;
-    lately = {id, found->second.kind, &samples_of(id)};  // which stay where they are
+    // The samples stay where they are: samples_ is a map.
+    lately = {id, found->second.kind, &samples_of(id)};
     return &lately;
   }
 
@@ -129,7 +134,8 @@ class CatalogReader {
     return std::move(status.at_storage(name));
   }
 
-  // Compares names: a record that was damaged into a drop would remove a whole storage.
+  // Checks that each drop record has the id and name of a storage. A damaged record that looks like
+  // a drop would otherwise remove a whole storage.
   Status check_drops() const {
     for (const auto& [id, name] : drops_) {
       const auto found = storages_.find(id);
@@ -153,20 +159,20 @@ class CatalogReader {
     return {};
   }
 
-  Epoch covered_;                   // by the snapshot before
-  std::uint32_t known_before_ = 1;  // ids below that it lacks were dropped
+  Epoch covered_;                   // epoch that the previous snapshot covers
+  std::uint32_t known_before_ = 1;  // a lower id that is not in that snapshot was dropped
   std::uint32_t next_id_ = 1;
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
-  std::vector<page::StorageId> created_;  // those that the snapshot before does not have
+  std::vector<page::StorageId> created_;  // storages that the previous snapshot does not have
   std::map<page::StorageId, storage::PageSamples> samples_;
-  std::array<Known, 64> lately_;  // found last, by id
+  std::array<Known, 64> lately_;  // cache of find()
   std::set<page::StorageId> dropped_;
-  std::vector<std::pair<page::StorageId, std::string>> drops_;  // after the snapshot before
+  std::vector<std::pair<page::StorageId, std::string>> drops_;  // later than that snapshot
   std::set<page::StorageId> unknown_;
 };
 
-// Reads every n-th segment.
+// Reads segments `first`, `first` + `step`, and so on.
 class CatalogTask final : public base::Task {
  public:
   CatalogTask(const log::Log& log, const snapshot::Manifest* previous, base::Runtime* runtime,
@@ -192,7 +198,7 @@ class CatalogTask final : public base::Task {
   // order: acquire, pairs with the release in end(): what was read is there.
   bool is_done() const { return is_done_.load_acquire() != 0; }
 
-  // Valid once the task is done. segment() is where it failed, if it did.
+  // REQUIRES for these: is_done(). If the task failed, segment() is the segment where it did.
   const Status& status() const { return status_; }
   std::size_t segment() const { return segment_; }
   CatalogReader take() { return std::move(reader_); }
@@ -203,7 +209,8 @@ class CatalogTask final : public base::Task {
       if (segment_ >= log_.found_segment_count()) return false;
       FOEDUS_TRY(records_, log_.open_segment(segment_));
     }
-    // Loggers are dealt out to SOCs; samples are taken modulo the number of SOCs.
+    // The logger's number serves as its SOC: logger l is of SOC l % socs, and the gleaner takes the
+    // SOC of a sample modulo the number of SOCs.
     const std::uint32_t soc = log_.found_segment(segment_).logger;
     for (unsigned i = 0; i < kRecordsPerStep; ++i) {
       std::uint32_t session = 0;
@@ -230,7 +237,7 @@ class CatalogTask final : public base::Task {
   base::WaitPoint* const finished_;
   const std::size_t step_;
 
-  // Used by step() only until it is done, then by the task's owner.
+  // Used by step() until is_done(), then by the task's owner.
   std::size_t segment_;
   std::unique_ptr<log::SegmentRecords> records_;
   CatalogReader reader_;
@@ -267,7 +274,8 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
     return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
   });
-  // Reports the error of the first segment that failed, as if segments were read in turn.
+  // Of several errors, reports that of the lowest segment, as a reader of one segment after the
+  // other would.
   const CatalogTask* failed = nullptr;
   for (const auto& task : all.tasks) {
     if (task->status().is_ok()) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// The contents of a log without a writer: FoundCatalog, the storages that it tells of, and samples
-// of its records; and an order to glean all of it.
+// Reads a log that no logger writes to, as open() finds it: makes the list of its storages, with
+// samples of their records (FoundCatalog), and an order to glean all of it.
 
 #include <vector>
 
@@ -20,17 +20,18 @@ namespace foedus::engine {
 
 struct FoundCatalog {
   std::vector<storage_meta::StorageMeta> storages;        // E14, ascending by id
-  page::StorageId next_storage_id{};                      // above all that were ever given
-  bool has_news = false;                                  // records after the snapshot before
-  std::vector<std::vector<storage::PageSample>> samples;  // of the log's records, by storage
+  page::StorageId next_storage_id{};                      // above all ids that were ever used
+  bool has_news = false;                                  // a record is not in `previous`
+  std::vector<std::vector<storage::PageSample>> samples;  // of log records, for each of `storages`
 };
 
-// Reads the found log for its storages, several segments in parallel, by tasks of `runtime`.
-// `previous`: null: there is no snapshot.
+// Reads the storages of the found log. Tasks of `runtime` read several segments at the same time.
+// `previous`: the manifest of the newest snapshot; null: there is none. kCorruption: the records of
+// creation and drop contradict each other, or the log is damaged.
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
                                         base::Runtime* runtime);
 
-// Returns an order for all that `log` was found to hold; the caller fills in storages and memory.
+// Returns an order to glean all segments that `log` found. The caller fills in storages and memory.
 // REQUIRES: Log::make_cut_durable() was successful (E13).
 GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous);
 

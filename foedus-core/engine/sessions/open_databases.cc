@@ -18,10 +18,10 @@ struct OpenDatabases {
   std::uint64_t last_number = 0;
   std::map<std::uint64_t, std::string> paths;  // of those that are open
   std::vector<std::unique_ptr<SessionSlot>> slots;
-  std::vector<SessionSlot*> free_slots;  // has room for all of `slots`
+  std::vector<SessionSlot*> free_slots;  // capacity for all of `slots`: return_slot() cannot fail
 };
 
-// Returns the process's list. It is never destroyed: objects of static duration may close
+// Returns the process's list. The list is never destroyed: destructors of static objects may close
 // databases.
 OpenDatabases& all() {
   static OpenDatabases& databases = *new OpenDatabases;
@@ -67,7 +67,7 @@ SessionSlot* lease_slot(std::uint64_t database, EngineSession* session) {
   SessionSlot* const slot = databases.free_slots.back();
   databases.free_slots.pop_back();
   slot->release(SessionState::kHeld);
-  // order: relaxed: each user of the session gets it from its engine, after this.
+  // order: relaxed thrice, a user gets the session from its engine only after this call.
   slot->session.store_relaxed(session);
   slot->generation.store_relaxed(base::process_generation());
   slot->inside.store_relaxed(0);

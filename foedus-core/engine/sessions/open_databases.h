@@ -1,10 +1,11 @@
 #pragma once
 // The databases that a process has open, and the slots of their sessions. The list outlives all
-// databases: a late use of a handle or a transaction is looked up here (E30).
+// databases: so a handle or transaction that is used after its database has closed is refused
+// (E30).
 //
-//   E32 The number of a database is given once in a process, and is never 0.
+//   E32 Each open() in a process gets a database number of its own. It is never 0.
 //
-// Any thread. In a child of fork(), its parent's databases stay in the list, as open.
+// Any thread. In a child of fork(), the parent's databases stay in the list, as if open.
 
 #include <cstdint>
 #include <optional>
@@ -14,17 +15,18 @@
 
 namespace foedus::engine {
 
-// Enters the database in `path`, which is open from now on. Returns its number. Throws
-// std::bad_alloc.
+// Adds the database in directory `path` to the list. Returns its number. Throws std::bad_alloc.
 std::uint64_t enter_database(const std::string& path);
-// Removes the database, which is closed from now on. `number` 0: does nothing.
+// Removes the database from the list. `number` 0: does nothing.
 void leave_database(std::uint64_t number) noexcept;
 // Returns the path of the database of that number if it is open.
 std::optional<std::string> path_of_database(std::uint64_t number);
 
-// Returns a slot that no session uses, in state kHeld. Throws std::bad_alloc.
+// Returns a slot that no session uses, and makes it that of `session`, in state kHeld. Throws
+// std::bad_alloc.
 SessionSlot* lease_slot(std::uint64_t database, EngineSession* session);
-// Takes back the slot of a session that is gone. REQUIRES: no transaction is open there.
+// Takes back the slot of a session that is being destroyed, for another session. REQUIRES: no
+// transaction is open in it.
 void return_slot(SessionSlot* slot) noexcept;
 
 }  // namespace foedus::engine

@@ -1,7 +1,7 @@
 #pragma once
-// OperationMark: announces an operation of a transaction while it is at work (E36), where the
-// session is tracked. It is tracked if transactions may be revoked, or if the build looks for a Txn
-// that two threads use (FOEDUS_CHECKED).
+// OperationMark: announces in the session's slot that an operation of its transaction is at work
+// (E36). It does so only if the session is tracked: transactions may be revoked, or the build
+// checks that no two threads use one Txn at the same time (FOEDUS_CHECKED).
 
 #include <cstdint>
 
@@ -12,14 +12,15 @@ namespace foedus::engine {
 
 class OperationMark {
  public:
-  // Announces an operation of the transaction of that turn; if it is over, announces nothing.
+  // Announces an operation of the transaction with number `turn`. Announces nothing if that
+  // transaction has ended or was revoked.
   OperationMark(SessionSlot* slot, std::uint64_t turn) {
     // order: relaxed, constant while the session is leased.
     if (slot->is_tracked.load_relaxed() != 0 && slot->is_in(turn)) [[unlikely]]
       enter(slot);
   }
   ~OperationMark() {
-    // order: release, pairs with the watch's acquire: what the operation did is seen.
+    // order: release, pairs with the acquire of TxnWatch, which then sees what the operation did.
     if (slot_ != nullptr) [[unlikely]]
       slot_->inside.store_release(0);
   }
@@ -29,7 +30,7 @@ class OperationMark {
  private:
   [[gnu::cold]] void enter(SessionSlot* slot);
 
-  SessionSlot* slot_ = nullptr;  // null: not announced, or by an operation around this one
+  SessionSlot* slot_ = nullptr;  // null: not announced, or announced by an outer OperationMark
 };
 
 }  // namespace foedus::engine

@@ -105,7 +105,8 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
-  // order: relaxed twice, for people.
+  // order: relaxed twice, readers take them as estimates: texts for people, PageRoom, and TxnWatch,
+  // whose exchange checks the turn.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
   if (to_touch_ != nullptr) [[unlikely]]
@@ -114,9 +115,10 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   return {};
 }
 
-// Begins a transaction, and applies the row that its last try needed (E39). Announces that as an
-// operation: the watch may have revoked the transaction before. A snapshot has no waiting rows, and
-// does not hold back the tail.
+// Begins the retry of a transaction, and applies the row that the last try could not (E39). That is
+// announced as an operation, since TxnWatch may revoke the transaction meanwhile. A transaction
+// that is not serializable begins without the row: it writes nothing, and one on a snapshot never
+// needs it.
 Status EngineSession::begin_with_touch(const TxnOptions& options) {
   TxnOptions without_locks = options;
   without_locks.is_retry = false;
@@ -124,7 +126,7 @@ Status EngineSession::begin_with_touch(const TxnOptions& options) {
   occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
   if (options.isolation != Isolation::kSerializable) return {};
   const OperationMark mark(slot_, context_.turn());
-  // If it cannot be applied now, the operation that asks for it reports that.
+  // Errors are ignored: the operation that needs the row tries again and reports them.
   base::trying([&] {
     if (is_revoked() || !control->has_unapplied()) return;
     static_cast<void>(parts_.unapplied->get()->touch(control, key_to_touch_).is_ok());
@@ -170,14 +172,16 @@ Result<Ticket> EngineSession::commit() {
     return revoked();
   }
   Result<Ticket> ticket = commit_open();
-  // The watch revoked the transaction too late to stop its commit.
+  // TxnWatch revoked the transaction after the commit's own check. The commit stands, and only the
+  // flag in the slot is cleared.
   if (is_revoked()) [[unlikely]]
     parts_.watch->end_revoked(this);
   return ticket;
 }
 
 Result<Ticket> EngineSession::commit_open() {
-  // Reads go on after the log has failed. A commit that could never become durable is refused.
+  // After the log has failed, a commit with writes is refused: it could never become durable. Reads
+  // go on.
   const bool writes = !context_.sets().writes().is_empty();
   if (writes && parts_.log != nullptr && parts_.log->has_failed()) [[unlikely]] {
     txn::rollback(&context_);
@@ -248,7 +252,8 @@ void EngineSession::give_cursor(ScanCursor* cursor) {
 }
 
 void EngineSession::back_off(std::uint32_t try_number) {
-  // The first conflicts are with commits that take microseconds: it pauses without the system.
+  // The first conflicts are mostly with commits that take microseconds. So the thread spins, which
+  // is shorter than a sleep by the system.
   if (try_number <= 4) {
     const std::uint64_t pauses = random_.below(kBackOffPauses << try_number);
     for (std::uint64_t i = 0; i < pauses; ++i) base::cpu_pause();

@@ -1,7 +1,7 @@
 #pragma once
-// EngineSession: context, ring, stock of pages and scans with which one thread at a time runs
-// transactions. Made once, and used by one thread after the other (E31). Its ring stays attached to
-// its SOC's logger.
+// EngineSession: all that a thread needs to run transactions: context, log buffer (a ring), stock
+// of pages, and cursors of scans. One thread at a time uses a session, and other threads later
+// (E31). The log buffer stays attached to one logger of the session's SOC.
 
 #include <cstdint>
 #include <memory>
@@ -41,13 +41,14 @@ class TxnWatch;
 // Returns the error of a transaction that was open for too long (E36).
 [[gnu::cold]] Status revoked();
 
-// The state of a scan. Its session keeps it for the next one, on cache lines of its own.
+// The state of a scan, on cache lines of its own. After the scan the session keeps the object for
+// its next scan.
 class alignas(64) ScanCursor {
  public:
   explicit ScanCursor(EngineSession* session) : session_(session) {}
   // Opens sequential_ at its first record.
   Status open_sequential();
-  // Opens masstree_ on the keys from `low` on to `high`.
+  // Opens masstree_ on the keys in [low, high), or from `low` on if `high` is empty.
   Status open_tree(std::string_view low, std::string_view high, bool reverse);
   // Moves masstree_ to the next row.
   Status next_of_tree(std::uint64_t rows_left);
@@ -56,36 +57,36 @@ class alignas(64) ScanCursor {
   EngineSession* session_;
   StorageKind kind_ = StorageKind::kMasstree;
   std::uint64_t rows_left_ = 0;
-  bool is_positioned_ = false;  // sequential_: open() came first
+  bool is_positioned_ = false;  // sequential_ is at a record: next() moves it
   bool is_of_snapshot_ = false;
-  bool may_have_rows_ = false;  // masstree_ is in use
-  page::SnapshotPageId root_;   // is_of_snapshot_: root of the storage
+  bool may_have_rows_ = false;  // masstree_ is open, and no row of the storage waits
+  page::SnapshotPageId root_;   // if is_of_snapshot_: the storage's root in that snapshot
   occ::StorageControl* control_ = nullptr;
-  // The tree's range, if rows of it waited when the scan began (E38).
+  // The scan's range in the log's tail, if rows of the storage waited when the scan began (E38).
   std::optional<Unapplied::Range> unapplied_;
-  std::string low_;  // with unapplied_: what is left of the range
+  std::string low_;  // with unapplied_: bounds of the keys that masstree_ has not passed
   std::string high_;
   bool reverse_ = false;
   storage::masstree::MergedCursor masstree_;
   storage::sequential::Cursor sequential_;
 };
 
-// Number, place and size of a session.
+// The properties in which sessions of a database differ.
 struct SessionShape {
-  bool is_logged = true;  // as far as the database is
+  bool is_logged = true;  // if the database has a log
   std::uint32_t number = 0;
   std::uint32_t soc = 0;
-  std::uint32_t logger = 0;            // of that SOC
-  std::uint64_t log_buffer_bytes = 0;  // of the first ring
+  std::uint32_t logger = 0;            // among those of all SOCs
+  std::uint64_t log_buffer_bytes = 0;  // at first
   std::uint64_t log_buffer_bytes_max = 0;
-  SessionMemory* memory = nullptr;  // null: the ring does not grow, and sets are not counted
+  SessionMemory* memory = nullptr;  // null: the log buffer cannot grow, the sets have no bound
 };
 
 class EngineSession final : private log::RingSource {
  public:
   // Objects that all sessions of a database share; they outlive it.
   struct Parts {
-    Engine* engine = nullptr;  // for the public interface: the session itself does not look at it
+    Engine* engine = nullptr;  // for the public interface; the session itself does not use it
     const Options* options = nullptr;
     base::Runtime* runtime = nullptr;
     const OpenState* state = nullptr;
@@ -95,11 +96,11 @@ class EngineSession final : private log::RingSource {
     const log::Log* log = nullptr;  // null: Logging::kNone
     internal::DurabilityWaits* durability = nullptr;
     Snapshots* snapshots = nullptr;
-    WriteThrottle* throttle = nullptr;  // null: writers are not slowed
+    WriteThrottle* throttle = nullptr;  // null: writers are not throttled
     const UnappliedTail* unapplied = nullptr;
     TxnWatch* watch = nullptr;  // null: transactions are not revoked
     std::uint64_t database = 0;
-    // Of this session alone.
+    // Parts that this session alone has.
     log::LogRoom* room = nullptr;  // null: nothing is logged
     PageReads reads = {};
     SessionShape shape = {};
@@ -115,50 +116,55 @@ class EngineSession final : private log::RingSource {
   log::LogBuffer& log() { return log_; }
   page::SessionPages& pages() { return pages_; }
   std::uint32_t soc() const { return context_.soc(); }
-  // Adds the counts of where the pages of its transactions are. Any thread.
+  // Adds the session to the counts of its SOC: pages taken and touched, local and remote. Any
+  // thread.
   void add_stats(SocStats* stats) const;
-  // Returns the size of the log buffer as it is now. Any thread.
+  // Returns the current size of the log buffer. Any thread.
   std::uint64_t ring_bytes() const { return ring_bytes_.load_relaxed(); }  // order: a statistic
 
   // ---- transactions --------------------------------------------------------------------------
-  // Begins a transaction. On errors of snapshots, which foedus::Session::begin() reports, nothing
-  // has begun. REQUIRES: the calling thread has claimed the session; Engine::wait_to_begin() has
-  // succeeded, and returned `covered`.
+  // Begins a transaction. If there is no snapshot that the options allow, returns the error of
+  // foedus::Session::begin(), and nothing has begun. After any other error the transaction may have
+  // begun: the caller calls rollback(). REQUIRES: the calling thread has claimed the session, and
+  // Engine::wait_to_begin() has succeeded and returned `covered`.
   Status begin(const TxnOptions& options, Epoch covered);
   // Returns the snapshot that a transaction of Isolation::kSnapshot reads; null: the empty
   // database.
   const ReadableSnapshot* snapshot() const { return snapshot_; }
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
-  // Returns whether the last commit() took effect, also if it reported that this is not durable.
+  // Returns whether the last commit() took effect. It may have, and still have returned an error:
+  // that of the wait for durability.
   bool has_committed() const { return has_committed_; }
   void clear_has_committed() { has_committed_ = false; }
   void rollback();
-  // Rolls back a revoked transaction (E36). Called by the watch or the owner's thread, under the
-  // mutex of the watch.
+  // Rolls back a revoked transaction (E36). Called by TxnWatch's task or the owner's thread, which
+  // holds TxnWatch's mutex.
   void roll_back_revoked();
-  // Makes the open transaction conflict over a row of the log's tail that could not be applied. Its
-  // retry locks nothing before it has applied the row (E39).
+  // Returns kConflict, after which the open transaction cannot commit: a row of the log's tail
+  // could not be applied. The retry applies that row before it locks anything (E39).
   Status touch_later(occ::StorageControl* control, std::string_view key);
-  // Forgets what a retry of the last transaction would need.
+  // Discards what is kept for a retry of the last transaction: the next one is no retry.
   void forget_retry();
-  // Returns the bytes for which the session's user has to wait at the throttle, once the session is
-  // free (E18); 0: too few to wait for.
+  // Takes the log bytes for which the session's user has to wait at the throttle, after the session
+  // is released (E18). Returns 0, and keeps counting, while they are too few to wait for.
   std::uint64_t take_owed_bytes() {
     if (owed_bytes_ < WriteThrottle::kClaimBytesMin) [[likely]]
       return 0;
     return std::exchange(owed_bytes_, 0);
   }
-  // Returns ok if what was read still holds; otherwise the transaction is doomed.
+  // Validates the reads of the open transaction. If one does not hold any more, the transaction is
+  // doomed.
   Status verify();
 
-  // Returns whether Database::transact() is at work in this session: it alone ends the transaction.
+  // Returns whether Database::transact() runs in this session. Then transact() alone ends the
+  // transaction, and Txn::commit() does not.
   bool is_in_transact() const { return in_transact_; }
   void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
   // Returns whether the function that transact() runs has called Txn::rollback() in this try.
   bool wants_rollback() const { return wants_rollback_; }
   void set_wants_rollback() { wants_rollback_ = true; }
-  // Waits a little, longer with each try.
+  // Waits a random time before the next try. Its bound grows with `try_number`.
   void back_off(std::uint32_t try_number);
 
   ScanCursor* take_cursor();
@@ -174,7 +180,7 @@ class EngineSession final : private log::RingSource {
   // REQUIRES: no transaction is open.
   void leave_snapshot();
 
-  // The lease of the slot, for as long as the session is there.
+  // Holds the slot from the session's construction to the end of its destruction.
   struct SlotLease {
     SlotLease(std::uint64_t database, EngineSession* session);
     ~SlotLease();
@@ -188,8 +194,10 @@ class EngineSession final : private log::RingSource {
   SessionSlot* const slot_;
   SessionMemory* const memory_;
   numa::SocMemory ring_;
-  numa::SocMemory next_ring_;               // between grow_ring() and ring_has_moved()
-  std::vector<numa::SocMemory> old_rings_;  // of the open transaction: rows may lie there
+  numa::SocMemory next_ring_;  // between grow_ring() and ring_has_moved()
+  // Rings that the transaction has outgrown. Its user may still read rows there, until the next
+  // begin().
+  std::vector<numa::SocMemory> old_rings_;
   base::AtomicWord<std::uint64_t> ring_bytes_;
   page::SessionPages pages_;
   log::LogBuffer log_;
@@ -198,8 +206,9 @@ class EngineSession final : private log::RingSource {
   base::Random random_;
   const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;
-  std::uint64_t owed_bytes_ = 0;             // of log that was written while there was a limit
-  occ::StorageControl* to_touch_ = nullptr;  // null: there is no such row
+  std::uint64_t owed_bytes_ = 0;  // log bytes of commits made while the throttle was on
+  // Storage of the row key_to_touch_, which the next begin() applies (E39); null: no such row.
+  occ::StorageControl* to_touch_ = nullptr;
   std::string key_to_touch_;
   bool has_committed_ = false;
   bool in_transact_ = false;

@@ -32,7 +32,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_user(std::uint32_t n
   auto session = base::catching([&] {
     return make({.number = number,
                  .soc = soc,
-                 // Logger l is of SOC l % socs.
+                 // Logger l is of SOC l % socs. Sessions of a SOC take its loggers in turn.
                  .logger = soc + turn % options_.loggers_per_soc * options_.socs,
                  .log_buffer_bytes = ring_bytes,
                  .log_buffer_bytes_max = options_.log_buffer_bytes,
@@ -59,14 +59,15 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_
   if (!parts_.memory->try_take(ring_bytes)) {
     return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
   }
-  // Rows of the tail may be larger than those that this run's options let users write.
+  // An earlier run may have had a larger log_buffer_bytes. So rows of the tail may be too large for
+  // a buffer of this run's users.
   const std::uint64_t bytes_max =
       std::max<std::uint64_t>(options_.log_buffer_bytes, 4 * kMaxPayloadBytes);
   const std::uint32_t number = options_.sessions_max + 2 + index;
   auto session = base::catching([&] {
     return make({.is_logged = false,
                  .number = number,
-                 // Any thread uses any of them: they are spread over the SOCs in turn.
+                 // Threads of all SOCs use these sessions: they are spread over the SOCs in turn.
                  .soc = index % parts_.session.topology->socs(),
                  .log_buffer_bytes = ring_bytes,
                  .log_buffer_bytes_max = bytes_max,

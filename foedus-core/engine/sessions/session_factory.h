@@ -1,5 +1,6 @@
 #pragma once
-// SessionFactory: makes sessions, with their log buffers and the memory that is counted for them.
+// SessionFactory: makes sessions with their log buffers, and takes the memory of these from
+// SessionMemory or the budget.
 
 #include <cstdint>
 #include <memory>
@@ -16,13 +17,13 @@ namespace foedus::engine {
 class SessionFactory {
  public:
   struct Parts {
-    EngineSession::Parts session;            // what all sessions have
+    EngineSession::Parts session;            // parts that all sessions share
     log::Log* log = nullptr;                 // null: Logging::kNone
     const SnapshotCaches* caches = nullptr;  // null: likewise
     base::MemoryBudget* budget = nullptr;
     SessionMemory* memory = nullptr;
   };
-  // What the sessions of users need besides.
+  // Further parts of the sessions of users.
   struct UserParts {
     WriteThrottle* throttle = nullptr;  // null: Logging::kNone
     TxnWatch* watch = nullptr;          // null: transactions are not revoked
@@ -34,14 +35,15 @@ class SessionFactory {
   // Called once, before the first session of a user is made.
   void set_user_parts(const UserParts& parts);
 
-  // Makes session `number` of `soc`, where `turn` others were made before. kOutOfMemory: there is
-  // no room for another one. Throws std::bad_alloc.
+  // Makes session `number` on SOC `soc`. `turn`: number of sessions that were made there before,
+  // which decides on the logger. kOutOfMemory: no memory for another log buffer. Throws
+  // std::bad_alloc.
   Result<std::unique_ptr<EngineSession>> make_user(std::uint32_t number, std::uint32_t soc,
                                                    std::uint32_t turn);
-  // Makes the session that logs DDL, for any thread, and reads nothing.
+  // Makes the engine's own session, which logs DDL for all threads and runs no transaction.
   Result<std::unique_ptr<EngineSession>> make_own();
-  // Makes one of the sessions that apply rows of a log's tail, which log nothing. `index` is below
-  // Unapplied::kSessions + 1.
+  // Makes one of the sessions of Unapplied: those that apply rows of the log's tail, and, with
+  // index Unapplied::kSessions, one that only searches. They log nothing.
   Result<std::unique_ptr<EngineSession>> make_applier(std::uint32_t index);
 
  private:

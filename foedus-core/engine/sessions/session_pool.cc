@@ -22,7 +22,8 @@ SessionPool::Hint* SessionPool::hints_of_thread() {
   return hints;
 }
 
-// Notes that the calling thread, which runs on `here`, has claimed `session`.
+// Makes `session` the hint of the calling thread, which has claimed it and runs on one of the SOCs
+// `here`.
 void SessionPool::remember(EngineSession* session, numa::SocRange here) const {
   EngineSession* const last = last_of_thread();
   if (last != nullptr) session->context().follow_session(last->context());  // E48
@@ -37,7 +38,8 @@ numa::SocRange SessionPool::socs_here() const {
   return parts_.topology->socs_of(parts_.runtime->processor());
 }
 
-// Claims a free session of `socs`; null: none is free. REQUIRES: mutex_ is held.
+// Changes a free session of `socs` to state `to` and returns it; null: none is free. REQUIRES:
+// mutex_ is held.
 EngineSession* SessionPool::claim_free_locked(SessionState to, numa::SocRange socs) {
   for (std::uint32_t soc = socs.begin; soc < socs.end; ++soc) {
     for (EngineSession* const session : sessions_of_soc_[soc]) {
@@ -47,7 +49,8 @@ EngineSession* SessionPool::claim_free_locked(SessionState to, numa::SocRange so
   return nullptr;
 }
 
-// Makes a session, kHeld, of the SOC in `here` that has the fewest (E34). REQUIRES: mutex_ is held.
+// Makes a session, in state kHeld, on the SOC of `here` that has the fewest sessions (E34).
+// REQUIRES: mutex_ is held.
 Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   if (sessions_.size() >= parts_.sessions_max) {
     return Status::error(ErrorCode::kTooLarge,
@@ -58,7 +61,8 @@ Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   for (std::uint32_t other = here.begin; other < here.end; ++other) {
     if (sessions_of_soc_[other].size() < sessions_of_soc_[soc].size()) soc = other;
   }
-  base::reserve_more(&sessions_, 1);  // attaching to the log is final: all memory first
+  // Reserves all memory before make_user(): a session that is attached to the log must be kept.
+  base::reserve_more(&sessions_, 1);
   base::reserve_more(&sessions_of_soc_[soc], 1);
   FOEDUS_TRY(auto session,
              parts_.factory->make_user(static_cast<std::uint32_t>(sessions_.size()), soc,
@@ -109,8 +113,8 @@ Result<EngineSession*> SessionPool::claim_another(std::uint64_t timeout_us) {
   return claimed;
 }
 
-// Claims the first session of any SOC that is free (E45), now or within `timeout_us`. `why`: what
-// keeps the database from making another one.
+// Waits up to `timeout_us` for a session of any SOC (E45), and claims it. `why`: the reason for
+// which no other session can be made, for the text of the error.
 Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const Status& why) {
   base::Runtime& runtime = *parts_.runtime;
   const std::uint64_t begin_us = runtime.now_us();
@@ -128,7 +132,8 @@ Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const
     const std::uint64_t spent_us = runtime.now_us() - begin_us;
     {
       const std::lock_guard lock(mutex_);
-      // order: acquire, pairs with hand_over(): what the last thread left in the session.
+      // order: acquire, pairs with hand_over(): this thread sees what the session's last user
+      // wrote.
       EngineSession* session = self.given.load_acquire();
       if (session != nullptr) return session;
       if (!is_closed_) session = claim_free_locked(SessionState::kBusy, all_socs());
@@ -158,7 +163,8 @@ void SessionPool::hand_over(EngineSession* session) {
   Waiter* const first = waiters_.front();
   waiters_.pop_front();
   waiting_.store_relaxed(static_cast<std::uint32_t>(waiters_.size()));  // order: E33
-  // order: release, pairs with wait_for_one(). It leaves its frame only under mutex_.
+  // order: release, pairs with wait_for_one(). The Waiter is on that thread's stack, and the thread
+  // returns only after it has taken mutex_: the Waiter is still there for wake().
   first->given.store_release(session);
   parts_.runtime->wake(&first->point);
 }
@@ -181,7 +187,8 @@ Result<EngineSession*> SessionPool::take() {
 void SessionPool::give(EngineSession* session) {
   session->rollback();
   session->forget_retry();
-  // The slot stays kClosed if the database was closed.
+  // If the database was closed, the slot stays kClosed. Otherwise the session is claimed here, or
+  // was claimed already by its open transaction.
   if (session->slot().try_change(SessionState::kHeld, SessionState::kBusy) ||
       session->slot().state.load_relaxed() == SessionState::kBusy) {  // order: own claim
     release(session);
@@ -196,7 +203,7 @@ std::vector<OpenTransaction> SessionPool::open_transactions() const {
   const std::lock_guard lock(mutex_);
   for (const auto& session : sessions_) {
     const SessionSlot& slot = session->slot();
-    // order: relaxed thrice, for people.
+    // order: relaxed thrice, the result is a text for people.
     if (slot.state.load_relaxed() != SessionState::kBusy) continue;
     const std::uint64_t since_us = std::min(slot.since_us.load_relaxed(), now_us);
     open.push_back({session->context().session(), slot.thread.load_relaxed(), now_us - since_us});

@@ -1,29 +1,33 @@
 #pragma once
-// SessionPool: the sessions of an open database, and which thread uses which.
+// SessionPool: owns the sessions of an open database, and assigns them to threads.
 //
 //   thread ── claim() ──► its session of last time, if that is free and the thread has not moved
 //                    └──► a free one of its SOC ──► a new one there
 //                         └──► limit reached: any free one ──► the next one that becomes free
 //
-// Sessions cost memory (a log buffer, a stock of pages), threads cost nothing: a thread that is not
-// inside transact() leaves its session to others. A thread remembers which session it used last, so
-// that it finds that session's memory in its caches. This is a hint, and is never cleaned up.
+// A session costs memory (a log buffer, a stock of pages), a thread costs none. So a thread that is
+// not inside transact() leaves its session to others. It remembers the session that it used last,
+// whose memory may still be in the processor's caches. This is a hint, and is never removed.
 //
-//   E9  A hint is followed only while the database of its number is open: sessions live as long.
-//   E33 Where threads wait, release() hands the session to the one that has waited longest. A
-//       thread that begins to wait after the look at waiting_ finds the session by its own look,
-//       kLookAgainUs later at the latest. So each waits no longer than those before it work.
-//   E34 A session that was made stays until the database is closed, with its memory and its SOC.
-//       The SOC is that of the processor on which the asking thread ran. Where a processor has
-//       several SOCs (N8), it is the one with the fewest sessions.
-//   E45 A thread gets a session of another SOC only where none of its own is free and none can be
-//       made. It keeps that until it moves to a processor of another SOC or finds it in use. The
-//       system may move the thread at any time, so where it runs is a hint: a wrong one costs
-//       remote memory, and nothing else. With one SOC nothing is asked.
+//   E9  A hint has the number of its database, and is followed only in the open database with that
+//       number. The session is there: sessions live until their database is closed.
+//   E33 If threads wait for a session, release() hands its session to the thread that has waited
+//       longest. release() may read waiting_ just before a thread begins to wait. That thread then
+//       finds the free session by a look of its own, after kLookAgainUs at the latest. So a thread
+//       waits only while the threads ahead of it wait for sessions or use them.
+//   E34 A session stays until the database is closed, with its memory and its SOC. The SOC is that
+//       of the processor on which the thread ran that asked for the session. If that processor has
+//       several SOCs (N8), the session gets the SOC with the fewest sessions.
+//   E45 A thread gets a session of another SOC only if no session of its own SOC is free and none
+//       can be made. The thread uses that session again until it has moved to a processor of other
+//       SOCs or finds the session in use. The system may move the thread at any time, so its SOC is
+//       a hint: a wrong one costs accesses to remote memory, and nothing else. With one SOC the
+//       pool does not ask for the processor.
 //   E48 The TIDs of a thread's commits by transact() are in the order of these commits. That
-//       matters in sequential storages, whose records are in the order of TIDs. A thread that comes
-//       to another session takes the last TID of the one before along, as long as it remembers that
-//       one (kHints databases).
+//       matters in sequential storages, whose records are in the order of TIDs. When a thread
+//       changes to another session, that session's last TID is raised to the last TID of the one
+//       before. This needs the thread's hint, of which it has kHints: threads that use more
+//       databases may lose the order.
 
 #include <cstdint>
 #include <deque>
@@ -43,7 +47,7 @@
 
 namespace foedus::engine {
 
-// One transaction that is open, or a call of transact() between two tries.
+// A session in use: by an open transaction, or by a call of transact() between two tries.
 struct OpenTransaction {
   std::uint32_t session = 0;
   std::uint32_t thread = 0;  // the system's number of the thread that began it
@@ -56,8 +60,8 @@ class SessionPool {
     base::Runtime* runtime = nullptr;
     const numa::Topology* topology = nullptr;
     SessionFactory* factory = nullptr;
-    std::uint32_t sessions_max = 0;  // bound of all sessions
-    std::uint32_t on_demand = 0;     // bound of those that transact() makes
+    std::uint32_t sessions_max = 0;  // most sessions in all
+    std::uint32_t on_demand = 0;     // most sessions that transact() makes
     std::uint64_t database = 0;
   };
   explicit SessionPool(const Parts& parts);
@@ -66,8 +70,9 @@ class SessionPool {
 
   // ---- transact() ----------------------------------------------------------------------------
 
-  // Claims a session, which the caller uses until release(). Waits while all are in use and there
-  // is no room for another one. kTimeout: that took longer than `timeout_us`; the text says why.
+  // Claims a session, which the caller uses until release(). Waits while all sessions are in use
+  // and no other one can be made. kTimeout: no session became free within `timeout_us`; the text
+  // says why none could be made. kOutOfMemory: there is no session yet, and no memory for one.
   // kClosed. Throws std::bad_alloc.
   Result<EngineSession*> claim(std::uint64_t timeout_us) {
     EngineSession* const last = last_of_thread();
@@ -79,7 +84,7 @@ class SessionPool {
   }
   // Ends the claim. REQUIRES: claim() returned it to this thread, and no transaction is open in it.
   void release(EngineSession* session) {
-    // order: relaxed: E33.
+    // order: relaxed, a waiter that is overlooked here finds the session itself (E33).
     if (waiting_.load_relaxed() != 0) [[unlikely]]
       return hand_over(session);
     session->slot().release(SessionState::kFree);
@@ -87,24 +92,25 @@ class SessionPool {
 
   // ---- explicit sessions ---------------------------------------------------------------------
 
-  // Takes a session, which is kHeld from now on. kTooLarge: sessions_max are in use. kOutOfMemory:
-  // there is no room for another one. kClosed. Throws std::bad_alloc.
+  // Takes a session out of the pool for a foedus::Session: its state is kHeld until give().
+  // kTooLarge: all of sessions_max are in use. kOutOfMemory: none is free, and there is no memory
+  // for another. kClosed. Throws std::bad_alloc.
   Result<EngineSession*> take();
-  // Gives a session back. Rolls back its open transaction.
+  // Rolls back the session's transaction if one is open, and returns the session to the pool.
   void give(EngineSession* session);
 
   // ---- the database --------------------------------------------------------------------------
 
-  // Ends all use: no session begins a transaction any more. kBusy: some are at work, and nothing
-  // has changed.
+  // Closes all sessions: no transaction begins in them any more. kBusy: at least one session is in
+  // use, and nothing has changed.
   Status close();
-  // Returns the transactions at work, the oldest first. An age may be too high by the length of an
-  // epoch.
+  // Returns the sessions in use, that of the oldest transaction first. An age may be too high by
+  // the length of an epoch.
   std::vector<OpenTransaction> open_transactions() const;
   // Returns text for people: "session 3, thread 4711, for 12 s".
   static std::string describe(const OpenTransaction& transaction);
 
-  // Calls `function` for each session, which may be at work.
+  // Calls `function` for each session, in use or not.
   template <typename Function>
   void for_each(Function&& function) const {
     const std::lock_guard lock(mutex_);
@@ -114,16 +120,16 @@ class SessionPool {
  private:
   struct Waiter {
     base::WaitPoint point;
-    base::AtomicWord<EngineSession*> given;  // null: not yet
+    base::AtomicWord<EngineSession*> given;  // session handed over to the thread; null: none yet
   };
   // The session that a thread used last in a database of that number.
   struct Hint {
     std::uint64_t database = 0;
     EngineSession* session = nullptr;
-    std::uint32_t first_soc = 0;  // of the SOCs of its processor when it got the session
+    std::uint32_t first_soc = 0;  // first SOC of the thread's processor when it got the session
   };
   static constexpr std::size_t kHints = 16;
-  // Longest sleep of a waiter that was overlooked (E33).
+  // Longest sleep of a waiter that release() has overlooked (E33).
   static constexpr std::uint64_t kLookAgainUs = 20'000;
 
   static Hint* hints_of_thread();
@@ -132,8 +138,8 @@ class SessionPool {
     return hint.database == parts_.database ? hint.session : nullptr;  // E9
   }
   void remember(EngineSession* session, numa::SocRange here) const;
-  // Returns whether the calling thread runs on its SOC of last time (E45). REQUIRES:
-  // last_of_thread().
+  // Returns whether the calling thread runs on the same SOCs as when it got its last session (E45).
+  // REQUIRES: last_of_thread() is not null.
   bool has_stayed() const {
     if (socs_ == 1) [[likely]]
       return true;
@@ -153,15 +159,15 @@ class SessionPool {
   const Parts parts_;
   const std::uint32_t socs_;
 
-  // Own synchronization. Written where threads wait; read at the end of each transact().
+  // Own synchronization. Written by threads that begin or end to wait; read by each release().
   alignas(64) base::AtomicWord<std::uint32_t> waiting_;  // size of waiters_
 
   alignas(64) mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<std::unique_ptr<EngineSession>> sessions_;
-  std::vector<std::vector<EngineSession*>> sessions_of_soc_;  // in the order in which they came
+  std::vector<std::vector<EngineSession*>> sessions_of_soc_;  // in the order they were made
   std::uint32_t made_on_demand_ = 0;
-  std::deque<Waiter*> waiters_;  // the longest first
+  std::deque<Waiter*> waiters_;  // the one that has waited longest comes first
   bool is_closed_ = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// TailRow: collects the changes that log records make to one row, so that a row of many changes is
-// written once.
+// TailRow: applies the log records of one row in memory, so that a row with many records is written
+// to its storage once.
 
 #include <cstdint>
 #include <string>
@@ -15,20 +15,22 @@ namespace foedus::engine {
 
 class TailRow {
  public:
-  // `root`: the storage's root in the snapshot before; null: it has no page there.
+  // `root`: the storage's root in the snapshot that precedes the tail; null: the storage has no
+  // page in it.
   TailRow(occ::StorageControl* control, page::SnapshotPageId root)
       : control_(control), root_(root) {}
 
-  // Returns whether the record sets the whole row, so that nothing before it matters.
+  // Returns whether the record sets or erases the whole row, so that earlier records do not matter.
   bool is_whole(const log::LogRecord& record) const;
 
-  // Begins with the row of the snapshot before, in an open transaction. The row as it is now will
-  // not do: it may lie in a page of the tail's snapshot, and have the changes already.
+  // Reads the row as the snapshot before the tail has it, in an open transaction. The current row
+  // would be wrong: it may lie in a page of the tail's own snapshot, and have the changes already.
   Status read(occ::TxnContext& txn, std::string_view key);
-  // Applies a record of the row. They come in their order, after read() or from a whole one on.
-  // kCorruption: the log does not fit the row.
+  // Applies a record of the row in memory. REQUIRES: records come in the order of the log. The
+  // first one follows read(), or is_whole().
+  // kCorruption: the record changes bytes that the row does not have.
   Status change(const log::LogRecord& record);
-  // Writes the row, in an open transaction.
+  // Writes the row to its storage, or erases it there, in an open transaction.
   Status write(occ::TxnContext& txn, std::string_view key) const;
 
  private:
@@ -43,10 +45,11 @@ class TailRow {
   std::string payload_;
 };
 
-// Returns the array index that the bytes of a log record's key are.
+// Returns the array index in the key of a log record. REQUIRES: the record is of an array.
 std::uint64_t index_of_key(std::string_view key);
 
-// Looks for the row of that key, in an open transaction. Errors: those of the storages' get().
+// Searches the row of `key` in an open transaction, without copying its payload. Errors: those of
+// the storages' get().
 Status look_for(occ::TxnContext& txn, occ::StorageControl* control, std::string_view key);
 
 }  // namespace foedus::engine

@@ -4,7 +4,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Counts pages by whether they lie in memory of `soc`.
+// Counts volatile pages: those in memory of `soc` as local, others as remote.
 class PagesOf {
  public:
   PagesOf(const page::PagePool& pool, std::uint32_t soc) : pool_(pool), soc_(soc) {}

@@ -1,13 +1,14 @@
 #pragma once
-// TouchCount: counts the volatile pages that a session's transactions touch, in memory of their
-// thread's SOC and in memory of others.
+// TouchCount: counts the volatile pages that a session's transactions touch: local ones, in memory
+// of the SOC on which the thread runs, and remote ones, in memory of other SOCs.
 //
-//   E46 One in kInterval of the transactions that come to commit is looked at. The pages of its
-//       reads and writes are counted, each run of records of one page once. With one SOC none is
-//       looked at. The words are the session's own: a transaction that is not looked at decrements
-//       one.
-//   E47 The thread is on the session's SOC if its processor is (N8), else on the first SOC of its
-//       processor. So a session that is used from elsewhere finds its own pages remote.
+//   E46 One in kInterval of the transactions that come to commit is sampled. The pages of its reads
+//       and writes are counted; successive records of one page count once. With one SOC no
+//       transaction is sampled. All words are the session's own, and a transaction that is not
+//       sampled only decrements one of them.
+//   E47 The thread counts as on the session's SOC if its processor has that SOC (N8), else as on
+//       the first SOC of its processor. So if a thread of another SOC uses the session, the
+//       session's own pages count as remote.
 
 #include <cstdint>
 
@@ -24,7 +25,8 @@ class TouchCount {
 
   TouchCount(base::Runtime* runtime, const numa::Topology* topology);
 
-  // Looks at the transaction if it is its turn. Called by the session's thread, before the commit.
+  // Counts the pages of the transaction if it is sampled. Called by the session's thread, before
+  // the commit.
   void note_commit(occ::TxnContext* txn) {
     if (--left_ == 0) [[unlikely]]
       look_at(txn);
@@ -39,7 +41,7 @@ class TouchCount {
   base::Runtime* const runtime_;
   const numa::Topology* const topology_;
   // Written by the session's thread.
-  std::uint64_t left_;  // transactions until the next one that is looked at
+  std::uint64_t left_;  // transactions until the next sample
   base::AtomicWord<std::uint64_t> local_;
   base::AtomicWord<std::uint64_t> remote_;
 };

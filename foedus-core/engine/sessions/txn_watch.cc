@@ -23,13 +23,13 @@ std::uint64_t TxnWatch::step() {
 
 void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   SessionSlot& slot = session->slot();
-  // order: relaxed twice: the exchange decides which transaction it is. One that begins in between
-  // has another turn.
+  // order: relaxed twice. since_us may be of a later transaction than `turn`; then the exchange
+  // below fails, since each transaction has another turn.
   std::uint64_t turn = slot.turn.load_relaxed();
   const std::uint64_t since_us = slot.since_us.load_relaxed();
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
-    // since_us is too early by an epoch at most.
+    // since_us is the time of the clock's last step, so it may be too early by up to an epoch.
     const std::uint64_t bound_us = timeout_us_ + parts_.options->epoch_interval_us;
     if (now_us < since_us || now_us - since_us <= bound_us) return;
     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
@@ -44,16 +44,17 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   base::fence_seq_cst();  // order: E36, the watch's half
   FOEDUS_SYNC_POINT("txn_watch:revoked");
   const std::lock_guard lock(ending_mutex_);
-  // order: acquire, pairs with the end of an operation: what it did is seen.
+  // order: acquire, pairs with ~OperationMark(): the rollback sees what the operation did.
   if (slot.inside.load_acquire() != 0) return;
   if (slot.turn.load_relaxed() != turn)
-    return;  // order: relaxed: its owner ends it under the mutex
+    return;  // order: relaxed, the owner ends a revoked transaction only under the mutex
   session->roll_back_revoked();
 }
 
 void TxnWatch::end_revoked(EngineSession* session) {
   SessionSlot& slot = session->slot();
-  // order: relaxed, as is_in(): the owner's own turn, or flags that the watch has added.
+  // order: relaxed, as SessionSlot::is_in(): the calling thread owns the transaction, and TxnWatch
+  // has at most added flags.
   if (!TxnTurn::is_revoked(slot.turn.load_relaxed())) return;
   const std::lock_guard lock(ending_mutex_);
   const std::uint64_t turn = slot.turn.load_relaxed();  // order: relaxed, under the mutex

@@ -1,8 +1,10 @@
 #pragma once
-// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us. So
-// a forgotten one does not hold locks, pages and a snapshot for ever.
+// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us, so
+// that a forgotten transaction does not hold locks, pages and a snapshot for ever.
 //
-// A transaction in the midst of an operation is rolled back when the operation returns (E36).
+// While a revoked transaction is in an operation, it is not rolled back. A later step of the task
+// does that, after the operation has returned, or the owner does when it ends the transaction
+// (E36).
 
 #include <cstdint>
 #include <mutex>
@@ -24,8 +26,9 @@ class TxnWatch final : public base::Task {
   explicit TxnWatch(const Parts& parts)
       : parts_(parts), timeout_us_(parts.options->transaction_timeout_us) {}
 
-  // Ends the revoked transaction of `session`, in the thread that owns it. Returns at once if the
-  // transaction was not revoked.
+  // Ends the revoked transaction of `session`: rolls it back unless the task has done so, and
+  // clears the flags of its turn. Does nothing if the transaction was not revoked. Called by the
+  // thread that owns the transaction.
   void end_revoked(EngineSession* session);
 
   const char* name() const override { return "foedus-watch"; }
