@@ -158,7 +158,7 @@ class EngineSession final : private log::RingSource {
   Status verify();
 
   // Returns whether Database::transact() runs in this session. Then transact() alone ends the
-  // transaction, and Txn::commit() does not.
+  // transaction, and Txn::commit() is refused.
   bool is_in_transact() const { return in_transact_; }
   void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
   // Returns whether the function that transact() runs has called Txn::rollback() in this try.

@@ -17,22 +17,24 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kClaimLookUs = 20;   // whether a row that another thread has is applied
-constexpr std::uint64_t kOverLookUs = 1000;  // whether all rows of a storage are
-// Rows that a scan applies at a time: a few pages' worth, so that a short scan stays short.
+constexpr std::uint64_t kClaimLookUs = 20;   // pause before the next look at a claimed row, or try
+constexpr std::uint64_t kOverLookUs = 1000;  // pause between looks at a storage with waiting rows
+// Rows that a scan applies at a time: some pages' worth, so that a short scan stays short.
 constexpr std::size_t kRowsOfScan = 64;
-// Tries of a transaction that applies one row, which conflicts with changes of its page. There are
-// no more: the page may be full of records that a user has locked.
+// Tries to apply one row. The first may conflict with changes of the row's page by others. More
+// tries would not help if the page is full of records that a user's transaction has locked.
 constexpr int kTries = 4;
 constexpr std::uint64_t kAppliersLockWaitUs = 10'000;
 constexpr std::uint64_t kOverWaitUs = 1'000'000;
 
 }  // namespace
 
-// Holds one of the sessions for as long as a row is claimed (E42).
+// Holds the mutex of one of the sessions, and so the session, while a row is claimed (E42).
 class Unapplied::Claim {
  public:
-  // `first`: where it begins to look for a free session; the same for the same row.
+  // Takes a free session, if there is one, beginning with number `first` modulo kSessions. If none
+  // is free, waits for that one. `first` is the row's first record, so threads that need one row
+  // wait for the same session.
   Claim(Unapplied* all, std::size_t first) : lock_(lock(all, first, &session_)) {}
   EngineSession* session() const { return session_; }
 
@@ -60,7 +62,7 @@ Unapplied::Unapplied(const Parts& parts, Epoch covered) : parts_(parts), covered
 
 Unapplied::~Unapplied() { leave_found(); }
 
-// Leaves the snapshot that was found, once.
+// Leaves the snapshot that was found, if attach() has entered it. Further calls do nothing.
 void Unapplied::leave_found() {
   if (found_ != nullptr) parts_.snapshots->leave(looker_->context().session());
   found_ = nullptr;
@@ -73,7 +75,7 @@ Result<std::unique_ptr<Unapplied>> Unapplied::make(const Parts& parts,
     std::unique_ptr<Unapplied> made(new Unapplied(parts, covered));
     FOEDUS_CHECK(made->make_parts(**tail));
     made->tail_ = std::move(*tail);
-    // Half of the gleaner's own memory is left to other gleans.
+    // The tail may take half of the gleaner's memory; the other half is left to gleans.
     const std::uint64_t held = made->bytes_held();
     borrowed->keep(held - std::min(held, parts.options->glean.memory_bytes / 2));
     made->borrowed_.take(borrowed);
@@ -142,21 +144,22 @@ Status Unapplied::touch(occ::StorageControl* control, std::string_view key) {
 // Applies the row, or waits until another thread has applied it (E39, E42).
 Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
   base::AtomicWord<std::uint8_t>& state = rows->states[begin];
-  // order: acquire, pairs with the release below: what was applied is seen.
+  // order: acquire, pairs with the release below: the caller sees the applied row.
   while (state.load_acquire() != kApplied) {
     {
       const Claim claim(this, begin);
-      // order: relaxed, the mutex orders it.
+      // order: relaxed, end() takes the mutex of `claim` after it has set the word.
       const bool is_over = is_over_.load_relaxed() != 0;
       std::uint8_t expected = kWaiting;
-      // Once is_over is set no session claims a row, so that the row can be ended here. order:
-      // acq_rel, pairs with the release below.
+      // If is_over is set, the row needs no change: its page has it already (E41, E42).
+      // order: acq_rel, pairs with the release below.
       if (state.compare_exchange_acq_rel(expected, is_over ? kApplied : kClaimed)) {
         if (is_over) return {};
         FOEDUS_SYNC_POINT("unapplied:claimed");
         Status applied =
             base::catching([&] { return apply_claimed(claim.session(), *rows, begin); });
-        // order: release, pairs with both acquires of `state` above: what was applied is seen.
+        // order: release, pairs with both acquires of `state` above, whose threads then see the
+        // row.
         state.store_release(applied.is_ok() ? kApplied : kWaiting);
         return applied;
       }
@@ -188,7 +191,7 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
     if (first == begin) {
       FOEDUS_CHECK(row.read(txn, key));
     } else {
-      --first;  // to the last whole one
+      --first;  // to the last record that sets the whole row
     }
     for (std::size_t i = first; i != end; ++i) FOEDUS_CHECK(row.change(record(rows, i)));
     return row.write(txn, key);
@@ -204,8 +207,8 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
   return status;
 }
 
-// Waits until the rows have ended. An open transaction holds back pages that the gleaner may need,
-// so it conflicts after a while.
+// Waits until the rows have ended. The transaction stays open meanwhile, and holds back retired
+// pages that the gleaner may need to end the rows. So it conflicts after kOverWaitUs.
 Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
   for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
     FOEDUS_CHECK(parts_.snapshots->trouble());
@@ -248,8 +251,8 @@ Status Unapplied::Range::apply_some() {
 
 // ---- the gleaner's task
 
-// Returns whether the row is in memory, by a search without snapshot pages. If that fails for
-// another reason, the row is taken to be in memory.
+// Returns whether a search for the row ends on a volatile page, by a search that reads no snapshot
+// page. Returns true, too, if the search fails for another reason: apply_row() then reports it.
 bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   occ::TxnContext& txn = looker_->context();
   txn.begin({});
@@ -265,13 +268,13 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
 // all its remaining rows.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(parts_.clock, slot);  // E17
-  // If nothing is in memory, E41 holds for all rows that are left.
+  // Without volatile pages, every search ends on a snapshot page, which has the tail's rows (E41).
   if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
     end_record_ = rows->count;
     return {};
   }
   const std::size_t begin = end_record_;
-  // order: relaxed, a thread that claims a row looks again whether it waits.
+  // order: relaxed, apply_row() checks the state again before it claims the row.
   const std::uint8_t state = rows->states[begin].load_relaxed();
   // Does not wait for a row that is claimed: the session that applies it may wait for record locks
   // of a user's transaction. In a runtime of one thread, that session may run on this thread.
@@ -290,7 +293,7 @@ void Unapplied::end_sequential() {
   }
 }
 
-// Ends all rows that are left (E41).
+// Ends all rows of keyed storages and arrays that are left (E41).
 Status Unapplied::end_rows(std::uint32_t slot) {
   for (; end_storage_ != rows_.size(); ++end_storage_, end_record_ = 0) {
     Rows& rows = rows_[end_storage_];
@@ -305,18 +308,18 @@ Status Unapplied::end_rows(std::uint32_t slot) {
   return {};
 }
 
-// Ends all rows, then tells operations not to ask any more (E42).
+// Ends all rows, then clears the flags by which operations ask for waiting rows (E42).
 Status Unapplied::end(std::uint32_t slot) {
   FOEDUS_CHECK(end_rows(slot));
   FOEDUS_SYNC_POINT("unapplied:ending");
-  is_over_.store_relaxed(1);  // order: relaxed, the mutexes order it
+  is_over_.store_relaxed(1);  // order: relaxed, each claimer takes a mutex that is taken below
   for (; passed_ != kSessions; ++passed_) {
     const std::unique_lock lock(appliers_[passed_].mutex, std::try_to_lock);
     if (!lock.owns_lock()) return {};
   }
   leave_found();
   for (const Rows& rows : rows_) rows.control->clear_unapplied();
-  base::fence_seq_cst();  // order: E3, as for pages: the controls were changed before the stamp
+  base::fence_seq_cst();  // order: E3, as for retired pages: the flags are cleared before the stamp
   over_since_ = parts_.clock->current();
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Unapplied: the rows of a log's tail, while the database is open and no snapshot has them yet
-// ("apply on first touch"). Recovery is over once the tail is sorted; pages come later.
+// (on-demand recovery). Recovery is over once the tail is sorted. A row of the tail waits until its
+// first touch, when an operation needs it and applies it, or until the tail's snapshot has it.
 //
 //   waiting ──claim──► claimed ──its transaction commits──► applied
 //      ▲                  │
@@ -8,32 +9,36 @@
 //
 //   word      written by             read by             meaning
 //   states[]  thread that claims     sessions            see above
-//   is_over   end()                  threads that claim  nothing is applied any more (E42)
+//   is_over   end()                  threads that claim  1: no row is claimed any more (E42)
 //
-//   E38 No operation looks at a waiting row, or at a range of keys that has one: the row is applied
-//       before. Until then no transaction can have changed it, or locked it, so that the row
-//       becomes what it was when the log ended. The tail belongs to the state in which the database
-//       was opened. StorageControl says which storages have rows that wait.
-//   E39 A row is applied, with all its records, by one transaction of a session that serves nothing
-//       else. It is not logged: the tail stays in the log until a snapshot covers it. Its page may
-//       be one that cannot be split because a user has locked records of it. That user may be the
-//       one that waits for the row. So applying it does not wait for long: the user's transaction
-//       conflicts. Its retry applies the row before it locks anything
+//   E38 No operation looks at a waiting row, or at a range of keys that has one: it applies the row
+//       before. Only transactions on a snapshot need not, since their snapshot either precedes the
+//       tail or has its rows in pages. So no transaction can have changed or locked the row until
+//       it is applied, and it becomes what it was when the log ended. StorageControl says which
+//       storages have rows that wait.
+//   E39 One transaction applies a row with all its records. Its session serves nothing else and
+//       logs nothing: the tail stays in the log until a snapshot covers it. The row's page may need
+//       a split, which waits for record locks of a user's transaction. That user's thread may be
+//       the one that waits for the row. So the attempt to apply it is short. If it fails, the
+//       user's transaction conflicts, and its retry applies the row before it locks anything
 //       (EngineSession::touch_later()). A thread that waits for the row holds no cache pin (O15).
-//   E40 No other snapshot is made before that of the tail: one that covers a later epoch would
-//       lack it.
-//   E41 The rows end once the snapshot is installed, and nothing volatile leads to pages of earlier
-//       ones (O16). A search that comes to a snapshot page then finds rows of the tail there. A
-//       waiting row whose page is volatile is in neither: end() applies those. Pages that become
-//       volatile later are copies of pages that have the row.
-//   E42 A thread claims a row while it holds the mutex of one of the sessions, and not once is_over
-//       is set. If it finds that set, it ends the row instead, or waits for the thread that has
-//       claimed it. end() sets it, and then takes each mutex once, not waiting for any. So all
-//       claimed rows are applied, and no other will be, when StorageControl tells operations not to
-//       ask any more. Otherwise a late touch would undo what was written since.
-//   E43 A record that changes part of a row is applied to the row in the snapshot that was found.
-//       That snapshot is kept until the end. The row as it is now may be of the tail's own
-//       snapshot, and have the change. So a row that is applied again would become what it is.
+//   E40 No other snapshot is made before that of the tail: a snapshot that covers a later epoch
+//       would lack the tail's rows.
+//   E41 All rows end once the tail's snapshot is installed and no volatile page leads to pages of
+//       earlier snapshots (O16). From then on a search that comes to a snapshot page finds the
+//       tail's rows there. But a search may end on a volatile page that was made before and lacks a
+//       waiting row: end() applies such rows. Pages that become volatile later are copies of
+//       snapshot pages that have the rows.
+//   E42 A thread claims a row only while it holds the mutex of one of the sessions and is_over is
+//       not set. If is_over is set, the thread marks a waiting row applied without any change, and
+//       waits for a claimed row. end() sets is_over, and then takes each mutex once; it never
+//       blocks on one, but goes on in the next call. After the last one, all claimed rows are
+//       applied, and no other row will be. Only then does end() let StorageControl tell operations
+//       not to ask any more. A row that was applied later would undo what users wrote since.
+//   E43 A record that changes part of a row is applied to the row of the snapshot that was found at
+//       open. That snapshot is kept until all rows have ended. The current row may lie in the
+//       tail's own snapshot, and have the change already: an increment would count twice. Applied
+//       to the old row, it gives the same result.
 
 #include <cstddef>
 #include <cstdint>
@@ -67,29 +72,31 @@ class Snapshots;
 
 class Unapplied {
  public:
-  // Number of sessions that apply rows, and so of rows at a time.
+  // Number of sessions that apply rows. So many rows can be applied at the same time.
   static constexpr std::uint32_t kSessions = 4;
 
-  // Rows of a storage, of which some wait.
+  // The tail's rows of one storage.
   struct Rows {
     page::StorageId id{};
     occ::StorageControl* control = nullptr;
-    std::size_t place = 0;        // of the storage in the tail
-    std::size_t count = 0;        // of records
-    page::SnapshotPageId root{};  // in the snapshot that was found
-    // The state of a row is that of its first record.
+    std::size_t place = 0;        // index of the storage in the tail
+    std::size_t count = 0;        // number of records
+    page::SnapshotPageId root{};  // the storage's root in the snapshot found at open
+    // One state for each record. Only that of a row's first record is used, as the row's state.
+    // Null: the storage is sequential, and operations wait for the snapshot.
     std::unique_ptr<base::AtomicWord<std::uint8_t>[]> states;
   };
 
-  // A range of keys that a scan passes, from one end to the other.
+  // A scan's range of keys in the tail. The scan applies its rows bit by bit, ahead of its cursor.
   class Range {
    public:
     Range() = default;
     bool is_applied() const { return next_ == end_; }
-    // Returns the key of the next row that waits. REQUIRES: !is_applied().
+    // Returns the key of the first row, in the scan's direction, that apply_some() has not come to.
+    // REQUIRES: !is_applied().
     std::string_view waiting_key() const;
-    // Applies some rows from there on. kConflict: a user, perhaps the caller, has locked what it
-    // needs.
+    // Applies some rows from waiting_key() on. kConflict: a user's transaction, perhaps the
+    // caller's, has locked records that a row's page move needs.
     Status apply_some();
 
    private:
@@ -97,7 +104,7 @@ class Unapplied {
     Unapplied* all_ = nullptr;
     Rows* rows_ = nullptr;
     bool reverse_ = false;
-    // Records [next_, end_), or [end_, next_) from its end, were not looked at.
+    // Records that apply_some() has not come to: [next_, end_), or [end_, next_) if reverse_.
     std::size_t next_ = 0;
     std::size_t end_ = 0;
   };
@@ -111,13 +118,14 @@ class Unapplied {
     const Catalog* catalog = nullptr;
     SessionFactory* sessions = nullptr;
   };
-  // Takes `tail`, which is in memory, and `borrowed`, the part of its memory that is not the
-  // gleaner's. kOutOfMemory: both stay where they are.
+  // Makes the object, which takes over `tail` and keeps as much of `borrowed` as the tail needs
+  // beyond half of the gleaner's memory. `covered`: the epoch that the tail's snapshot covers.
+  // REQUIRES: the tail is in memory. kOutOfMemory: the caller keeps `tail` and `borrowed`.
   static Result<std::unique_ptr<Unapplied>> make(const Parts& parts,
                                                  std::unique_ptr<SortedTail>* tail,
                                                  BorrowedMemory* borrowed, Epoch covered);
-  // Marks the storages with waiting rows, before a session uses any. REQUIRES: the storages of the
-  // tail are in the catalog.
+  // Marks the storages that have waiting rows, and enters the newest snapshot so that it is kept
+  // (E43). Called before recovery is over. REQUIRES: the storages of the tail are in the catalog.
   void attach();
   ~Unapplied();
   Unapplied(const Unapplied&) = delete;
@@ -125,15 +133,17 @@ class Unapplied {
 
   // ---- users, within a transaction that saw StorageControl::has_unapplied() ---------------------
 
-  // Applies the row of that key if it waits. On an error, which is the storage's, it goes on
-  // waiting. kConflict: a user has locked what it needs, perhaps the caller. REQUIRES: the caller
+  // Applies the row of `key` if it waits. After an error the row goes on waiting. kConflict: a
+  // user's transaction, perhaps the caller's, has locked records that a move of the row's page
+  // needs. Other errors: those of the storage, or kCorruption of the log. REQUIRES: the caller
   // looks at no page, and holds no cache pin.
   Status touch(occ::StorageControl* control, std::string_view key);
-  // Returns the rows that wait in a range. `high` empty: no upper bound.
+  // Returns the tail's rows with keys in [low, high). `high` empty: no upper bound.
   Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
               bool reverse);
-  // Returns once no record of that sequential storage waits. kConflict: it took too long. Other
-  // errors: those that keep the gleaner from ending the rows.
+  // Waits until no record of the sequential storage waits. kConflict: that took too long, or the
+  // transaction was revoked. Other errors: Snapshots::trouble(), because of which the gleaner
+  // cannot end the rows.
   Status wait_over(occ::TxnContext* txn, occ::StorageControl* control);
 
   // ---- the gleaner's task ----------------------------------------------------------------------
@@ -144,13 +154,15 @@ class Unapplied {
   std::uint64_t bytes_held() const { return bytes_held(*tail_); }
   // Returns the part of bytes_held() that is borrowed.
   std::uint64_t bytes_borrowed() const { return borrowed_.bytes(); }
-  // Ends the waiting of sequential storages. Called once the snapshot is installed (E41).
+  // Lets operations use the sequential storages of the tail. Called once the tail's snapshot is
+  // installed (E41).
   void end_sequential();
-  // Ends all rows; to be called again until has_ended(). kConflict: a user has locked what it
-  // needs. kClosed: it was given up. `slot`: the slot of the task in the clock.
+  // Ends all rows (E41), as far as it can without a wait. The caller repeats the call until
+  // has_ended(). kConflict: the next row is claimed, or a user's transaction has locked records
+  // that it needs. kClosed: the database closes. `slot`: the task's slot in the epoch clock.
   Status end(std::uint32_t slot);
   bool has_ended() const { return over_since_.is_valid(); }
-  // Returns whether no transaction can ask any more.
+  // Returns whether no transaction can use this object any more. REQUIRES: has_ended().
   bool is_unused() const;
 
  private:
@@ -162,7 +174,8 @@ class Unapplied {
   class Claim;
 
   Unapplied(const Parts& parts, Epoch covered);
-  // Returns the memory that the tail holds, with what its sort has left unused.
+  // Returns the memory that the tail holds: its records, and a quarter more that its sort leaves
+  // unused.
   static std::uint64_t bytes_held(const SortedTail& tail) { return tail.bytes() / 4 * 5; }
   Status make_parts(const SortedTail& tail);
   void leave_found();
@@ -184,27 +197,28 @@ class Unapplied {
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
   std::vector<Rows> rows_;  // ascending by the storage's id; none is added or removed after make()
-  std::unique_ptr<EngineSession> looker_;    // searches for end()
-  const ReadableSnapshot* found_ = nullptr;  // the newest one, entered by looker_; null: none
+  std::unique_ptr<EngineSession> looker_;    // searches rows for end(); enters found_
+  const ReadableSnapshot* found_ = nullptr;  // newest snapshot at open; null: none, or left
   Applier appliers_[kSessions];
   base::AtomicWord<std::uint32_t> is_over_;
 
   // Used by the gleaner's task.
-  std::size_t end_storage_ = 0;  // up to where end() has come: in rows_, and of its records
-  std::size_t end_record_ = 0;
-  std::uint32_t passed_ = 0;  // E42: mutexes that were taken since is_over was set
+  std::size_t end_storage_ = 0;  // index in rows_ up to which end() has come
+  std::size_t end_record_ = 0;   // and the record in the rows of that storage
+  std::uint32_t passed_ = 0;     // mutexes that end() has taken since it set is_over (E42)
   Epoch over_since_;
 };
 
-// The unapplied tail of a database, while one is there.
+// Owns the Unapplied of a database, from recovery until all rows have ended and no transaction uses
+// it.
 class UnappliedTail {
  public:
   UnappliedTail() = default;
   UnappliedTail(const UnappliedTail&) = delete;
   UnappliedTail& operator=(const UnappliedTail&) = delete;
 
-  // Returns null if no row waits. A transaction that saw StorageControl::has_unapplied() finds the
-  // rows.
+  // Returns null if no row waits. Not null for a transaction that saw
+  // StorageControl::has_unapplied(): reset() comes after its end.
   Unapplied* get() const { return rows_.get(); }
 
   // ---- the gleaner's task ----------------------------------------------------------------------
