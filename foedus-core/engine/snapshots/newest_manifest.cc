@@ -70,7 +70,7 @@ Status NewestManifest::look_again() {
   FOEDUS_CHECK(restore_lost());
   if (!has_failed()) return {};
   Result<snapshot::Manifest> found = snapshot::read_newest_manifest(parts_.device);
-  if (found.code() == ErrorCode::kNotFound) return {};  // there has been none
+  if (found.code() == ErrorCode::kNotFound) return {};  // no glean has made a manifest yet
   FOEDUS_CHECK(found.status());
   FOEDUS_CHECK(parts_.device->sync_directory());
   publish(*found);

@@ -1,11 +1,13 @@
 #pragma once
 // NewestManifest: the manifest of the newest snapshot, in memory and on the device.
 //
-//   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
-//       was left by a glean that failed, and is made durable. A lost one is written again before
-//       any file may be taken for an orphaned one: its files are in no other manifest.
+//   E27 When a glean begins, the manifest in memory is the newest one on the device. If a failed
+//       glean has left a later manifest on the device, that one is made durable and taken over. If
+//       the newest manifest on the device is damaged or gone, it is written again from memory. That
+//       is done before any orphaned file is removed: files that no other manifest lists would count
+//       as orphaned.
 //
-// The gleaner's task alone changes it. Any thread may read it.
+// Only the gleaner's task changes the manifest. Any thread may read it.
 
 #include <mutex>
 #include <optional>
@@ -35,31 +37,36 @@ class NewestManifest {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Returns the newest manifest; none: there is no snapshot yet.
+  // Returns a copy of the newest manifest, or nothing if there is no snapshot yet.
   std::optional<snapshot::Manifest> get() const;
   void add_stats(Stats* stats) const;
-  // Returns the live pages of all its files.
+  // Returns the number of live pages in all files of the newest snapshot.
   std::uint64_t live_pages() const;
-  // Returns whether the last glean, or what followed one, has failed: the device may have a later
-  // manifest, and a wait for the next snapshot may be in vain.
+  // Returns whether the last glean or the work after it, as installation, has failed. Then the
+  // device may have a later manifest than get(), and the next snapshot may never come.
   bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
   void set_has_failed(bool has_failed) {
-    has_failed_.store_relaxed(has_failed ? 1 : 0);  // order: relaxed, a hint; the task's own else
+    // order: relaxed, a hint for other threads; the task itself reads its own store.
+    has_failed_.store_relaxed(has_failed ? 1 : 0);
   }
-  // Takes over a durable manifest as the newest one, and makes its snapshot readable. Replaces the
-  // one before wholly, or not at all.
+  // Takes over a durable manifest as the newest one, makes its snapshot readable, and adopts the
+  // SSD pages cached on NVM for it. If memory runs out, get() returns the old or the new manifest,
+  // never a part of one.
   void set(const snapshot::Manifest& manifest);
-  // Does so with one that was found at open, which later ones will replace.
+  // Does as set() with a manifest found at open, before set() takes over a newer one. Does not
+  // adopt the SSD pages cached on NVM: they belong to the newest manifest.
   void set_older(const snapshot::Manifest& manifest);
-  // Writes a lost manifest again (E27), before any file may be taken for an orphaned one. Gleans
-  // and moves take long: they look again themselves, and remove nothing if it was lost meanwhile. A
-  // manifest that is lost after the last look before a removal stays lost.
+  // If the newest manifest on the device is damaged or gone, writes it again under a new number
+  // (E27) and takes that over. Called before files are removed. Gleans and moves take long: they
+  // check the device's manifest again themselves, and remove nothing if it was lost meanwhile. A
+  // manifest that is lost after the last check before a removal stays lost.
   Status restore_lost();
-  // Takes over the newest manifest of the device after a failed glean (E27), which may have given
-  // its manifest the name.
+  // Calls restore_lost(). Then, if has_failed(), takes over the newest manifest of the device
+  // (E27): the failed glean may have renamed its manifest into place. Syncs the directory first, so
+  // that the manifest is durable.
   Status look_again();
 
  private:

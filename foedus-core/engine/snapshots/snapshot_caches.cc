@@ -11,7 +11,8 @@ namespace foedus::engine {
 
 namespace {
 
-// At most one part in this many of memory holds the directory of NvmPages.
+// The directory of NvmPages takes at most memory_bytes / kKeptPagesShare, unless the least size of
+// the cache needs more.
 constexpr std::uint64_t kKeptPagesShare = 16;
 
 bool reads_lines(const Options& options) {
@@ -34,7 +35,8 @@ Result<std::unique_ptr<SnapshotCaches>> SnapshotCaches::make(const Parts& parts)
 
 Status SnapshotCaches::make_all() {
   const Options& options = *parts_.options;
-  // SnapshotFiles checks pages against the clock, whose epoch is above all that a snapshot covers.
+  // SnapshotFiles checks each page that it reads by broken_rule(). The bound for epochs of records
+  // is the clock's epoch, which is above all epochs that snapshots cover.
   files_ = std::make_unique<snapshot::SnapshotFiles>(
       parts_.device,
       [clock = parts_.clock](const page::PageHeader& page) {
@@ -52,7 +54,8 @@ Status SnapshotCaches::make_all() {
   return {};
 }
 
-// Makes tasks that read where the system refuses io_uring, as many containers do.
+// Makes tasks for asynchronous reads if the device has no read queues: many containers refuse
+// io_uring.
 Status SnapshotCaches::make_read_pool() {
   return base::catching([&]() -> Status {
     if (parts_.device->make_read_queue() != nullptr) return {};
@@ -62,12 +65,14 @@ Status SnapshotCaches::make_read_pool() {
   });
 }
 
-// Opens the cache of SSD pages on NVM. Without memory for it, pages are read from the SSD.
+// Opens the cache of SSD pages on NVM. Makes none, and logs a warning, if its directory does not
+// fit into the budget: pages are then read from the SSD.
 Status SnapshotCaches::make_nvm_pages() {
   const Options& options = *parts_.options;
   if (options.ssd_dirs.empty()) return {};
   KeptPagesBytes bytes = kept_pages_bytes(options);
-  // Halves the cache until its directory fits into DRAM.
+  // Halves the cache until its directory takes no more than its share of DRAM, or bytes.least is
+  // reached.
   while (snapshot::NvmPages::memory_bytes(bytes.most) > options.memory_bytes / kKeptPagesShare &&
          bytes.most / 2 >= bytes.least) {
     bytes.most /= 2;

@@ -1,10 +1,10 @@
 #pragma once
-// SnapshotCaches: how the pages of snapshots are read. There are the page cache, the caches of
-// single lines of pages on NVM, pages of the SSD that are kept on NVM, and the files below them.
+// SnapshotCaches: the caches through which sessions read snapshot pages: the page cache, caches of
+// single cache lines of pages on NVM, and the cache of SSD pages on NVM; and the files below them.
 //
 //   session ──► LineCache (by SOC) ──► PageCache ──► SnapshotFiles ──► NvmPages ──► device
 //
-// All is made once, before the first session. Each part has its own synchronization.
+// All parts are made once, before the first session. Each has its own synchronization.
 
 #include <memory>
 #include <vector>
@@ -27,11 +27,11 @@
 
 namespace foedus::engine {
 
-// How a session reads snapshot pages. All outlives it.
+// The parts by which a session reads snapshot pages. They outlive the session.
 struct PageReads {
   snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
-  snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-  snapshot::LineCache* lines = nullptr;         // null: none
+  snapshot::PageReader* page_reader = nullptr;  // null: pages are read through `cache`
+  snapshot::LineCache* lines = nullptr;         // null: no single lines are cached
   occ::LineReads line_reads = occ::LineReads::kCached;
 };
 
@@ -53,11 +53,11 @@ class SnapshotCaches {
 
   snapshot::PageCache* pages() { return cache_.get(); }
   snapshot::SnapshotFiles* files() { return files_.get(); }
-  // Returns how a session of that SOC reads snapshot pages.
+  // Returns the parts by which a session of SOC `soc` reads snapshot pages.
   PageReads reads_of(std::uint32_t soc) const;
-  // Adopts the pages of the SSD that an earlier run kept on NVM, or that were kept with the
-  // snapshot before (K27). After a failure, pages are read from the SSD. Called by the gleaner's
-  // task, or before it runs.
+  // Adopts for `manifest`, the newest one, the copies of SSD pages on NVM that an earlier run or
+  // the previous snapshot left (K27). After a failure, which is logged, pages are read from the
+  // SSD. Called by the gleaner's task, or before that runs.
   void adopt_nvm_pages(const snapshot::Manifest& manifest);
   void add_stats(Stats* stats) const;
 
@@ -70,11 +70,11 @@ class SnapshotCaches {
 
   const Parts parts_;
   // Constant after make(). Later members use earlier ones.
-  std::unique_ptr<device::ReadPool> read_pool_;    // null: the device has queues of its own
-  std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: there is no SSD tier
+  std::unique_ptr<device::ReadPool> read_pool_;    // null: the device has read queues of its own
+  std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: no SSD tier, or no memory for it
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
-  std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole
+  std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: lines are not cached
 };
 
 }  // namespace foedus::engine

@@ -54,9 +54,9 @@ Snapshots::~Snapshots() = default;
 
 // ---- sessions --------------------------------------------------------------------------------
 
-// Announces that the session chooses, and returns the list: the session's half of E52. The store of
-// kChoosing is a release, too. expire() may see it without the kNothing before, and the reads of
-// the last transaction have to come before it.
+// Stores kChoosing in the session's word, and returns the list: the session's half of E52. The
+// store is a release. expire() may read kChoosing, or a number stored after it, and never see the
+// kNothing of the last leave(). The reads of the last transaction still have to come before.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
@@ -72,7 +72,7 @@ const Snapshots::List* Snapshots::choose(std::uint32_t session) {
 const ReadableSnapshot* Snapshots::enter(std::uint32_t session) {
   const List* const list = choose(session);
   const ReadableSnapshot* const newest = list->kept.empty() ? nullptr : list->kept.back();
-  // order: release: the look at the list comes before.
+  // order: release, pairs with look_at_readers(): the list is not read any more.
   slots_[session].reading.store_release(newest == nullptr ? kNothing : word_of(newest->number()));
   return newest;
 }
@@ -84,15 +84,16 @@ Result<const ReadableSnapshot*> Snapshots::enter_as_of(std::uint32_t session, Ep
     if (one->covered() <= as_of) found = one;
   }
   const Epoch oldest = list->kept.empty() ? Epoch() : list->kept.front()->covered();
-  // order: release: the look at the list comes before.
+  // order: release, pairs with look_at_readers(): the list is not read any more.
   slots_[session].reading.store_release(found == nullptr ? kNothing : word_of(found->number()));
   if (found == nullptr) return none_so_old(as_of, oldest);
   return found;
 }
 
-// Raises requested_ before the notification: the gleaner that is woken sees it.
+// Raises requested_ to `epoch`, and then notifies the gleaner, which sees the new value when it
+// wakes.
 void Snapshots::request(Epoch epoch) {
-  // order: relaxed, the exchange decides; acq_rel pairs with requested().
+  // order: relaxed, the exchange checks what was read; acq_rel, pairs with requested().
   std::uint64_t seen = requested_.load_relaxed();
   while (seen < epoch.number()) {
     if (requested_.compare_exchange_acq_rel(seen, epoch.number())) break;
@@ -105,8 +106,8 @@ Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
   if (covered() >= epoch) return {};
   const std::uint64_t begin_us = runtime_->now_us();
   for (;;) {
-    // order: acquire twice, pairs with set_trouble() and end(). Before the request, so that the
-    // failure of a glean that it begins is counted.
+    // order: acquire thrice, pairs with set_trouble() and end(). The count of failures is read
+    // before the request, so that a failure of the requested glean changes it.
     const std::uint64_t troubles = troubles_.load_acquire();
     const auto is_over = [&] {
       return covered() >= epoch || troubles_.load_acquire() != troubles ||
@@ -123,7 +124,8 @@ Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
     }
     if (!is_ready) return not_covered(epoch);
     Status status = trouble();
-    if (!status.is_ok()) return status;  // ok: the glean after it made one of an older epoch
+    // If it is ok, a glean has succeeded after the failure, but its snapshot covers an older epoch.
+    if (!status.is_ok()) return status;
   }
 }
 
@@ -169,13 +171,15 @@ void Snapshots::publish(snapshot::Manifest manifest) {
     set_list_locked(std::move(list));
     has_more_ = true;
     trouble_ = {};
-    // order: release: a thread that sees it finds the snapshot in the list.
+    // order: release, pairs with covered(): a thread that sees the epoch finds the snapshot in the
+    // list.
     covered_.store_release(covered.number());
   }
   runtime_->wake(&published_);
 }
 
-// Returns a list with room for `count`. Also reserves room for the list that it replaces.
+// Returns an empty list with capacity for `count` snapshots. Also reserves capacity in old_lists_,
+// so that set_list_locked() cannot fail.
 std::unique_ptr<Snapshots::List> Snapshots::new_list_locked(std::size_t count) {
   auto list = std::make_unique<List>();
   list->kept.reserve(count);
@@ -185,7 +189,7 @@ std::unique_ptr<Snapshots::List> Snapshots::new_list_locked(std::size_t count) {
 
 void Snapshots::set_list_locked(std::unique_ptr<List> list) {
   for (const auto& one : kept_) list->kept.push_back(one.get());
-  list_.store_release(list.get());  // order: release, pairs with choose(): it is complete
+  list_.store_release(list.get());  // order: release, pairs with choose(): the list is complete
   old_lists_.push_back(std::exchange(newest_list_, std::move(list)));
 }
 
@@ -193,14 +197,14 @@ bool Snapshots::Readers::read(page::SnapshotNumber number) const {
   return std::find(numbers.begin(), numbers.end(), word_of(number)) != numbers.end();
 }
 
-// Reads the words of all sessions: the other half of E52. REQUIRES: no list has the snapshots in
-// question any more.
+// Reads the words of all sessions: expire()'s half of E52. REQUIRES: the snapshots whose readers
+// are looked for are not in list_ any more.
 Snapshots::Readers Snapshots::look_at_readers() const {
   Readers readers;
   base::fence_seq_cst();  // order: E52
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
-    // order: acquire, pairs with leave(), and with the number that follows kChoosing: the reads, or
-    // the look at the list, came before.
+    // order: acquire, pairs with the stores of leave(), choose() and enter(): the session's reads
+    // before its store, of pages or of the list, are over.
     const std::uint64_t reading = slots_[i].reading.load_acquire();
     if (reading == kChoosing) {
       readers.are_choosing = true;
@@ -211,8 +215,8 @@ Snapshots::Readers Snapshots::look_at_readers() const {
   return readers;
 }
 
-// Keeps `kept_max` snapshots. Of several of one epoch the newest is enough: the others differ only
-// in the files that they need.
+// Keeps the newest `kept_max` snapshots, and passes over the others. Of snapshots of one epoch it
+// keeps only the newest: they have the same records, in other files.
 void Snapshots::pass_over_locked(std::uint32_t kept_max) {
   std::unique_ptr<List> list = new_list_locked(kept_.size());
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept;
@@ -283,8 +287,8 @@ void Snapshots::set_trouble(const Status& trouble) {
   {
     const std::lock_guard lock(mutex_);
     trouble_ = trouble;
-    // order: relaxed, changed under the mutex only; release, pairs with wait_covered(). The status
-    // itself is read under the mutex.
+    // order: relaxed load, the word is changed under the mutex only. Release, pairs with
+    // wait_covered(), which then finds trouble_ under the mutex.
     if (!trouble.is_ok()) troubles_.store_release(troubles_.load_relaxed() + 1);
   }
   runtime_->wake(&published_);

@@ -1,30 +1,31 @@
 #pragma once
-// Snapshots: the stratified snapshots that can be read, the sessions that read them, and the calls
-// that wait for one.
+// Snapshots: the stratified snapshots that transactions can read, the sessions that read them, and
+// the calls that wait for the next snapshot.
 //
 //   publish()            expire()                   expire(), after its last reader
 //   ---------> kept  -------------> passed over  -----------------------------> its number returned
 //
 //   word        written by                  read by    meaning
-//   list_       publish(), expire()         sessions   the kept ones, oldest first; immutable
+//   list_       publish(), expire()         sessions   kept snapshots, oldest first; immutable
 //   reading[i]  session i                   expire()   0; kChoosing; or the number of a snapshot
 //   covered_    publish()                   waiters    newest epoch that a snapshot covers
 //   requested_  request()                   gleaner    newest epoch that a call waits for
 //   troubles_   set_trouble()               waiters    how often a glean has failed
 //
-//   E52 What a session reads stays: its snapshot object here, and its manifest, until expire() says
-//       that it may be removed. A session stores kChoosing in its word, fences, loads the list, and
-//       replaces kChoosing by the number that it picked. expire() stores a list without what it
-//       passes over, fences, then reads the words: a snapshot goes if no word is kChoosing or its
-//       number. All fences have one order. If the session's is first, expire() sees kChoosing, the
-//       number, or a later value, when the reads are over. If expire()'s is first, the session
-//       loads the new list, in which the snapshot is not. The same holds for the list before: it is
-//       freed when no word is kChoosing.
-//   E53 Each number is returned by expire() once, and no session reads that snapshot then or later.
-//       Files that other snapshots share with it are left to their manifests.
-//   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall: a
-//       snapshot of the same epoch as the one before it has the same records in other files, and
-//       replaces it.
+//   E52 The snapshot that a session reads stays, as an object here and as a manifest on the device,
+//       until expire() returns its number. A session stores kChoosing in its word, fences, loads
+//       the list, and replaces kChoosing by the number of the snapshot that it picked. expire()
+//       stores a list without the snapshots that it passes over, fences, and then reads the words.
+//       It removes a snapshot if no word is kChoosing or the snapshot's number. All fences have one
+//       order. If the session's fence is first, expire() sees kChoosing, the number, or a value
+//       stored after the session's reads were over. If expire()'s fence is first, the session loads
+//       the new list, which does not have the snapshot. The old list is freed when no word is
+//       kChoosing, by the same argument.
+//   E53 expire() returns each number once, and no session reads that snapshot then or later. The
+//       caller removes the manifest, and those files that no other manifest lists.
+//   E22 A snapshot is published after its manifest is durable. Numbers of snapshots grow, and their
+//       covered epochs never decrease. A snapshot of the same epoch as the one before has the same
+//       records in other files, and replaces it.
 
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,8 @@ class ReadableSnapshot {
   const snapshot::Manifest& manifest() const { return manifest_; }
   page::SnapshotNumber number() const { return manifest_.number; }
   Epoch covered() const { return manifest_.covered; }
-  // Returns null if the storage has no pages in it, or was made later.
+  // Returns the storage's root page in the snapshot, or null if the storage has no pages there or
+  // was created later.
   page::SnapshotPageId root_of(page::StorageId storage) const;
 
  private:
@@ -63,7 +65,8 @@ class ReadableSnapshot {
 
 class Snapshots {
  public:
-  // `kept`: how many of the newest ones can be read, at least 1. `sessions_max`: number of slots.
+  // `kept`: how many of the newest snapshots stay readable, at least 1. `sessions_max`: bound of
+  // the session numbers.
   Snapshots(base::Runtime* runtime, std::uint32_t sessions_max, std::uint32_t kept);
   ~Snapshots();
   Snapshots(const Snapshots&) = delete;
@@ -71,57 +74,64 @@ class Snapshots {
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // Enters the newest snapshot, which stays readable until leave(). Returns null if there is none
-  // yet, and the database is empty. REQUIRES: the session has left the one before.
+  // Enters the newest snapshot, which stays readable until leave(). Returns null if there is no
+  // snapshot yet; the caller then reads an empty database. REQUIRES: the session has left the
+  // snapshot that it entered before.
   const ReadableSnapshot* enter(std::uint32_t session);
-  // Enters the snapshot that covers the newest epoch not above `as_of`. kNotFound: none that is
-  // kept is so old; nothing was entered.
+  // Enters the newest snapshot that covers no epoch above `as_of`. kNotFound: all kept snapshots
+  // cover later epochs; none was entered.
   Result<const ReadableSnapshot*> enter_as_of(std::uint32_t session, Epoch as_of);
-  // Ends the session's reads of what it has entered, if anything.
+  // Leaves the snapshot that the session has entered. Does nothing if it has entered none.
   void leave(std::uint32_t session) {
-    // order: release: the reads come before expire() sees the session gone (E52).
+    // order: release, pairs with look_at_readers(): the session's reads are over (E52).
     slots_[session].reading.store_release(kNothing);
   }
 
-  // Asks the gleaner for a snapshot that covers `epoch`, and returns once there is one. kTimeout.
-  // kClosed. The error of set_trouble(), if that is called meanwhile; after an earlier failure the
-  // request makes the gleaner try again. Any thread. REQUIRES: `epoch` is durable, or the clock was
-  // asked for it.
+  // Asks the gleaner for a snapshot that covers `epoch`, and waits until there is one. kTimeout.
+  // kClosed: the database was closed. Returns the error of set_trouble() if that is called during
+  // the wait. An earlier error is not returned: the request makes the gleaner try again. Any
+  // thread. REQUIRES: `epoch` is durable, or the clock was asked to advance past it.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   Epoch covered() const {
-    // order: acquire, pairs with publish(): a thread that sees it finds the snapshot in the list.
+    // order: acquire, pairs with publish(): a thread that sees the epoch finds the snapshot in the
+    // list.
     return Epoch(covered_.load_acquire());
   }
-  // Returns the kept ones, oldest first.
+  // Returns the kept snapshots, oldest first.
   std::vector<SnapshotInfo> list() const;
 
   // ---- gleaner -------------------------------------------------------------------------------
 
-  // Makes a snapshot readable (E22), wakes its waiters, and clears the trouble.
+  // Makes the snapshot of a durable manifest readable (E22), wakes all waiters, and clears
+  // trouble().
   void publish(snapshot::Manifest manifest);
-  // Passes over what is not kept any more. Returns, ascending, the numbers by which no session
-  // reads or will read: their manifests may be removed (snapshot/README.md, rule 4). To be called
-  // after publish(), and now and then.
+  // Passes over snapshots that are not kept any more. Returns, ascending, the numbers of those
+  // passed over that no session reads or will read: their manifests may be removed
+  // (snapshot/README.md, rule 4). Called after publish(), and again from time to time, since
+  // readers end later.
   std::vector<page::SnapshotNumber> expire();
-  // Does as expire() does, but passes over all but the newest one: disk is short.
+  // Does as expire() does, but passes over all snapshots except the newest. Called when disk space
+  // is short.
   std::vector<page::SnapshotNumber> expire_all_but_newest();
-  // Returns all that expire() has not returned, ascending.
+  // Returns, ascending, the numbers of all snapshots that expire() has not returned.
   std::vector<page::SnapshotNumber> in_use() const;
-  // Returns the number of the newest one; 0: there is none.
+  // Returns the number of the newest snapshot, or 0 if there is none.
   page::SnapshotNumber newest() const;
 
-  // Sets the task that is notified when a call waits for a snapshot of requested(), which is above
-  // covered() then. To be set before the first wait; null before the task goes.
+  // Sets the task that is notified when a call waits for a snapshot; the call has raised
+  // requested() above covered(). Called before the first wait, and with null before the task is
+  // destroyed.
   void set_gleaner(base::Task* gleaner);
   Epoch requested() const {
     // order: acquire, pairs with the exchange in request().
     return Epoch(requested_.load_acquire());
   }
-  // Returns whether a call waited for a snapshot that there is not yet.
+  // Returns whether a call has asked for a snapshot that does not exist yet.
   bool is_awaited() const { return requested() > covered(); }
-  // Tells all waiters why there will be no next snapshot for now; ok: there may be.
+  // Ends the waits of all callers with the error because of which no snapshot is made for now. An
+  // ok status only clears the last error.
   void set_trouble(const Status& trouble);
-  // Returns the trouble that was set last.
+  // Returns the status of the last set_trouble(), or ok if publish() was called since.
   Status trouble() const;
   // Ends all waits: no snapshot will be published any more.
   void end();
@@ -170,8 +180,8 @@ class Snapshots {
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept_;         // oldest first
   std::vector<std::unique_ptr<const ReadableSnapshot>> passed_over_;  // oldest first
   std::unique_ptr<const List> newest_list_;
-  std::vector<std::unique_ptr<const List>> old_lists_;  // that sessions may be looking at
-  bool has_more_ = false;                               // than expire() has seen
+  std::vector<std::unique_ptr<const List>> old_lists_;  // sessions may still read them
+  bool has_more_ = false;  // kept_ has a snapshot that expire() has not seen
   base::Task* gleaner_ = nullptr;
   Status trouble_;
 };
