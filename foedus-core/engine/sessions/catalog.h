@@ -78,8 +78,7 @@ class Catalog {
   // flag, so that its handles are refused.
   Status recover(const FoundCatalog& found, const snapshot::Manifest* newest);
 
-  // ---- gleaner: any thread; takes only ids_mutex_, under which no thread waits for the log
-  // -------
+  // ---- gleaner: any thread; takes ids_mutex_ only, which no thread holds in a wait for the log --
 
   // Lists the storages that exist at the end of epoch `covered`, ascending by id. Sets `*next_id`
   // to an id above all that storages ever had. REQUIRES: `covered` is durable.

@@ -19,7 +19,7 @@ class Log;
 namespace foedus::engine {
 
 struct FoundCatalog {
-  std::vector<storage_meta::StorageMeta> storages;        // E14, ascending by id
+  std::vector<storage_meta::StorageMeta> storages;        // at the log's end (E14), ascending by id
   page::StorageId next_storage_id{};                      // above all ids that were ever used
   bool has_news = false;                                  // a record is not in `previous`
   std::vector<std::vector<storage::PageSample>> samples;  // of log records, for each of `storages`

@@ -16,7 +16,7 @@ struct OpenDatabases {
   std::mutex mutex;
   // Guarded by mutex.
   std::uint64_t last_number = 0;
-  std::map<std::uint64_t, std::string> paths;  // of those that are open
+  std::map<std::uint64_t, std::string> paths;  // directories of open databases, by number
   std::vector<std::unique_ptr<SessionSlot>> slots;
   std::vector<SessionSlot*> free_slots;  // capacity for all of `slots`: return_slot() cannot fail
 };

@@ -131,7 +131,8 @@ class EngineSession final : private log::RingSource {
   // Returns the snapshot that a transaction of Isolation::kSnapshot reads; null: the empty
   // database.
   const ReadableSnapshot* snapshot() const { return snapshot_; }
-  // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
+  // Commits the open transaction, or ends it with an error. With Durability::kSync, waits until the
+  // commit is durable.
   Result<Ticket> commit();
   // Returns whether the last commit() took effect. It may have, and still have returned an error:
   // that of the wait for durability.
@@ -204,7 +205,7 @@ class EngineSession final : private log::RingSource {
   occ::TxnContext context_;
   TouchCount touches_;
   base::Random random_;
-  const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
+  const ReadableSnapshot* snapshot_ = nullptr;  // read by the open transaction; null: none
   Durability durability_ = Durability::kAsync;
   std::uint64_t owed_bytes_ = 0;  // log bytes of commits made while the throttle was on
   // Storage of the row key_to_touch_, which the next begin() applies (E39); null: no such row.

@@ -190,7 +190,7 @@ void SessionPool::give(EngineSession* session) {
   // If the database was closed, the slot stays kClosed. Otherwise the session is claimed here, or
   // was claimed already by its open transaction.
   if (session->slot().try_change(SessionState::kHeld, SessionState::kBusy) ||
-      session->slot().state.load_relaxed() == SessionState::kBusy) {  // order: own claim
+      session->slot().state.load_relaxed() == SessionState::kBusy) {  // order: relaxed, own claim
     release(session);
   }
 }

@@ -122,7 +122,7 @@ class SessionPool {
     base::WaitPoint point;
     base::AtomicWord<EngineSession*> given;  // session handed over to the thread; null: none yet
   };
-  // The session that a thread used last in a database of that number.
+  // The session that a thread used last in the database with number `database`.
   struct Hint {
     std::uint64_t database = 0;
     EngineSession* session = nullptr;

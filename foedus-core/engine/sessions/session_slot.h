@@ -28,9 +28,9 @@
 //
 //   E30 A Txn is valid while `turn` is the number that it was made with. All transactions of a slot
 //       have different numbers, even of two databases that used it one after the other, since
-//       `turn` never decreases. The thread that owns the Txn compares `turn`. If it is equal, that
-//       thread began the transaction or was handed it. Then the session is claimed, and neither
-//       close() nor a destructor has taken it.
+//       the number never decreases. The thread that owns the Txn compares `turn`. If it is equal,
+//       that thread began the transaction or was handed it. Then the session is claimed, and
+//       neither close() nor a destructor has taken it.
 //   E31 A session is claimed by a compare-and-swap on `state`, or handed over while it is kBusy
 //       (E33). So one thread at a time uses it. The store of kFree or kHeld releases what the
 //       thread wrote in the session, and the next claim acquires it. close() takes all sessions
@@ -72,9 +72,8 @@ struct alignas(64) SessionSlot {
     // order: acquire and release: E31.
     return state.compare_exchange_acq_rel(from, to);
   }
-  // Sets the state to `to`, which ends a claim. REQUIRES: the calling thread has changed the state
-  // from kFree or kHeld, or no other thread uses the
-  // slot.
+  // Sets the state to `to`, which ends a claim. REQUIRES: the calling thread has claimed the slot,
+  // or no other thread can use it.
   void release(SessionState to) { state.store_release(to); }  // order: release: E31
   // order: relaxed: the owner of the Txn compares a word that its own thread has written, or whose
   // writer handed the Txn over to it (E30).

@@ -14,7 +14,7 @@ namespace foedus::engine {
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;
-  // Borrows `bytes`. If volatile pages have grown into them, borrows nothing, and bytes() is 0.
+  // Borrows `bytes`. If SessionMemory::try_borrow() refuses them, borrows nothing: bytes() is 0.
   // `memory` must outlive the object.
   BorrowedMemory(SessionMemory* memory, std::uint64_t bytes)
       : memory_(memory), bytes_(memory->try_borrow(bytes) ? bytes : 0) {}

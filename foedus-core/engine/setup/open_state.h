@@ -65,7 +65,7 @@ class OpenState {
   // Returns how recovery ended. REQUIRES: is_recovery_over().
   const Status& recovery_status() const { return recovery_status_; }
   // Returns whether recovery is asked to end soon, because the database closes. Recovery then fails
-  // with kClosed, unless it has passed its last look at this.
+  // with kClosed, unless it has called this function for the last time before.
   bool is_recovery_given_up() const {
     return given_up_.load_relaxed() != 0;  // order: as give_up_recovery()
   }

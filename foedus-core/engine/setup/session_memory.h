@@ -34,7 +34,8 @@ class SessionMemory final : public base::MemorySource {
   bool try_take_spare(std::uint64_t bytes);
 
   // Takes `bytes` off the bound of volatile pages for a use other than sessions, until
-  // return_borrowed(). Returns false, and changes nothing, if pages have grown into them.
+  // return_borrowed(). Returns false, and changes nothing, if pages have grown into
+  // them or the bound would fall below `page_bytes_left`.
   bool try_borrow(std::uint64_t bytes);
   void return_borrowed(std::uint64_t bytes) noexcept;
 
