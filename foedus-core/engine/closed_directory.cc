@@ -14,7 +14,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Refuses a device that has files of a database but no log: without a log it has to be new.
+// Refuses a device that has snapshot files or manifests but no log: only a new database has none.
 Status check_new(device::Device* device, const log::Log& log) {
   if (!log.was_missing()) return {};
   FOEDUS_TRY(const auto names, device->list());

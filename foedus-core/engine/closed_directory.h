@@ -1,6 +1,6 @@
 #pragma once
-// The contents of a directory whose log has no writer: of one that no engine has open
-// (ClosedDirectory), or of one that an engine is about to open.
+// Reads a directory whose log has no writer: one that no engine has open (ClosedDirectory), or one
+// that an engine is about to open.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,18 +27,22 @@ class Log;
 
 namespace foedus::engine {
 
-// Returns the newest manifest; none: there is no snapshot yet.
+// Returns the newest manifest, or nullopt if there is no snapshot yet.
 Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
-// Returns kCorruption if the log or a manifest is missing. Segments are removed only once a
-// snapshot covers them. A log has its savepoint before any commit that a snapshot could hold.
+// Returns kCorruption if there are snapshot files without a log, or if the newest manifest does not
+// cover all removed segments of the log. The engine leaves neither: a log has its savepoint before
+// the first snapshot, and segments are removed only once a durable manifest covers them.
 Status check_together(device::Device* device, const log::Log& log,
                       const std::optional<snapshot::Manifest>& newest);
 
-// A directory that no engine has open: locked, with its log read, its newest manifest, its catalog.
+// A directory that no engine has open. It is locked, and its log, newest manifest and catalog are
+// read.
 class ClosedDirectory {
  public:
-  // `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there is no log in it.
-  // kInvalidArgument: `names` are refused. kCorruption, kWrongVersion, kIoError, kOutOfSpace (E13).
+  // Opens the directory, and makes the cut of its log durable (E13). `socs`: 0: as many as the
+  // machine has. kBusy: another process or engine has it open. kNotFound: it has neither log nor
+  // snapshot. kInvalidArgument: `names` are refused. kCorruption, kWrongVersion, kIoError,
+  // kOutOfSpace.
   static Result<std::unique_ptr<ClosedDirectory>> open(const DirectoryNames& names,
                                                        std::uint32_t socs, LogSink sink);
   ~ClosedDirectory();
@@ -48,24 +52,24 @@ class ClosedDirectory {
   device::Device* device() { return device_.get(); }
   base::Runtime* runtime() { return runtime_.get(); }
   const numa::Topology& topology() const { return *topology_; }
-  // Null: there is no snapshot yet.
+  // Returns null if there is no snapshot yet.
   const snapshot::Manifest* newest_manifest() const {
     return manifest_.has_value() ? &*manifest_ : nullptr;
   }
   // Returns the epoch up to which all commits are durable.
   Epoch durable() const { return durable_; }
   Epoch newest_seen() const { return newest_seen_; }
-  // Returns the storages (E14), ascending by id. The next id is above all that were ever given.
+  // Returns the storages (E14), ascending by id. The next storage id is above all ids ever given.
   const std::vector<storage_meta::StorageMeta>& storages() const { return catalog_.storages; }
   page::StorageId next_storage_id() const { return catalog_.next_storage_id; }
 
   // Returns how long it took to read the catalog.
   std::uint64_t catalog_us() const { return catalog_us_; }
 
-  // The segments of the log, those of one logger in their order.
+  // Count and open the segments of the log. Segments of one logger are in the order of the log.
   std::size_t segment_count() const;
   Result<std::unique_ptr<log::SegmentRecords>> open_segment(std::size_t index) const;
-  // Returns an order for all of it.
+  // Returns an order for a snapshot of all durable commits in the directory.
   GleanOrder order() const;
 
  private:

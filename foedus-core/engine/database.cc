@@ -15,8 +15,8 @@ namespace foedus {
 
 namespace {
 
-// Number of further tries for a transaction that found no memory, each after a glean that made
-// some.
+// Number of further tries of a transaction that found no memory, each after PageRoom has made pages
+// free.
 constexpr std::uint32_t kTriesForRoom = 3;
 
 [[gnu::cold]] Status moved_from() {
@@ -37,7 +37,8 @@ Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::strin
   });
 }
 
-// Returns the list that `function` returns; an empty one without memory or if `engine` is null.
+// Returns what `function` returns. Returns an empty object if `engine` is null or belongs to the
+// parent of this process, or if memory runs out.
 template <typename Function>
 auto list_of(const engine::Engine* engine, Function&& function) {
   std::invoke_result_t<Function&> list;
@@ -213,10 +214,11 @@ Status Database::try_once(engine::EngineSession* session, TxnFunction function, 
                           const TxnOptions& options, std::uint32_t tries, Epoch covered) {
   Status begun = base::catching([&] { return session->begin(options, covered); });
   if (!begun.is_ok()) {
-    session->rollback();  // it may have begun, but not taken again all locks of the last try
+    session->rollback();  // a retry's begin() may fail at a lock, with the transaction open
     return begun;
   }
-  // In the second half of its tries a transaction locks what it reads, so that it gets through.
+  // In the second half of its tries a transaction locks the records that it reads: a long
+  // transaction among short ones then commits in the end.
   session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
   Status status;
   bool is_moved_out = false;
@@ -238,13 +240,13 @@ Status Database::try_once(engine::EngineSession* session, TxnFunction function, 
     if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
     return ticket.status();
   }
-  // An error that rests on reads which no longer hold is not reported: the conflict is.
+  // The function's error may rest on reads that no longer verify. Then the conflict is returned.
   Status reads = base::catching([session] { return session->verify(); });
   session->rollback();
   return reads.is_ok() ? status : reads;
 }
 
-// Runs tries until one succeeds, or none can: the loop of transact().
+// Runs the loop of transact(): tries until one commits, or until a further try is not allowed.
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
   if (engine_ == nullptr) return moved_from();
   FOEDUS_CHECK(engine_->check_open());
@@ -260,7 +262,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   const TransactFrame frame(session);
 
   TxnOptions try_options = options;
-  // Transactions of other isolation take no volatile page: a glean cannot help them.
+  // Only serializable transactions take volatile pages: for others a glean frees nothing of use.
   const bool may_take_pages = options.isolation == Isolation::kSerializable;
   std::uint32_t tries_for_room =
       may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;
@@ -292,7 +294,7 @@ Session::Session(engine::EngineSession* session)
     : slot_(&session->slot()), database_(session->engine().number()) {}
 
 Session::~Session() {
-  // order: acquire, pairs with the lease: the session of that database is there.
+  // order: acquire, pairs with the release in lease_slot(): slot_->session is of that database.
   if (database_ == 0 || slot_->database.load_acquire() != database_) return;
   engine::EngineSession* const session = slot_->session.load_relaxed();  // order: as above
   session->engine().give_session(session);
@@ -314,7 +316,7 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
     return Status::error(ErrorCode::kInvalidArgument,
                          "the session's last transaction has not ended");
   };
-  // order: relaxed, a look ahead of the claim.
+  // order: relaxed, a hint: it spares the wait below. try_change() decides.
   if (slot.state.load_relaxed() == SessionState::kBusy) return not_ended();
   FOEDUS_TRY(const Epoch covered, base::catching([&] { return engine.wait_to_begin(options); }));
   if (!slot.try_change(SessionState::kHeld, SessionState::kBusy)) {
@@ -323,7 +325,7 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
   }
   Status begun = base::catching([&] { return session->begin(options, covered); });
   if (begun.is_ok()) return Txn(session);
-  session->rollback();  // it may have begun, but not taken again all locks of its first try
+  session->rollback();  // a retry's begin() may fail at a lock, with the transaction open
   if (begun.code() == ErrorCode::kOutOfMemory) session->forget_retry();
   slot.release(SessionState::kHeld);
   return begun;

@@ -20,15 +20,17 @@ namespace foedus::engine {
 
 namespace {
 
-// Age from which a transaction is named as a holder of memory, in messages about a lack of it.
+// Age from which a message about a lack of memory names a transaction as a cause.
 constexpr std::uint64_t kOldTxnUs = 1'000'000;
-// Lies above kCommitEpochMax: a database that can only be read uses up epochs, too.
+// Greatest epoch in which a database may start. It lies above kCommitEpochMax: a database without
+// epochs for commits can still be opened and read, which uses up epochs, too.
 constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 
-// Engines of the parent, in a child of fork(). The list keeps them reachable for leak checkers.
+// In a child of fork(), the list of abandoned engines of the parent, so that a leak checker finds
+// them reachable.
 base::AtomicWord<Engine*> abandoned{nullptr};
 
-// Drops exceptions of the operator's sink: no caller could handle them.
+// Wraps the operator's log sink so that its exceptions are ignored: no task could handle them.
 Options with_quiet_sink(Options options) {
   if (!options.log_sink) return options;
   options.log_sink = [sink = std::move(options.log_sink)](LogLevel level, std::string_view line) {
@@ -69,7 +71,7 @@ Status Engine::start(const Environment& environment) {
     state_.end_recovery({});
   } else {
     runtime_->start(&gleaning_->throttle());
-    runtime_->start(&gleaning_->scheduler());  // with recovery
+    runtime_->start(&gleaning_->scheduler());  // begins with recovery
     snapshots_->set_gleaner(&gleaning_->scheduler());
   }
   state_.set_open();
@@ -118,9 +120,9 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  // Slots of the clock: for users' sessions, the engine's own, and the gleaner's. The sessions that
-  // apply rows of the log's tail, the one that looks for such rows, and all installers but the
-  // gleaner itself have one each.
+  // Slots of the clock: one for each session of users, for the engine's own session, for the
+  // gleaner's task, for each session that applies rows of the log's tail, for the session that
+  // looks for such rows, and for each install thread. One installer is the gleaner's task itself.
   const std::uint32_t install_sessions = options_.sessions_max + 3 + Unapplied::kSessions;
   const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);
@@ -162,7 +164,7 @@ Status Engine::open_log() {
   return gleaning_->recovery().begin(std::move(manifest));
 }
 
-// Makes the catalog, and the session that logs its changes.
+// Makes the caches, the factory of sessions, the catalog, and the session that logs its changes.
 Status Engine::make_catalog() {
   if (log_ != nullptr) {
     FOEDUS_TRY(caches_, SnapshotCaches::make({.options = &options_,
@@ -206,8 +208,8 @@ Status Engine::make_catalog() {
   return {};
 }
 
-// Makes the gleaner's task and its parts. `install_sessions`: the clock's first slot for
-// installers.
+// Makes the gleaner's task and its parts. `install_sessions`: the clock's first slot for install
+// threads.
 void Engine::make_gleaning(std::uint32_t install_sessions) {
   gleaning_ = std::make_unique<Gleaning>(Gleaning::Parts{.options = &options_,
                                                          .runtime = runtime_,
@@ -229,7 +231,7 @@ void Engine::make_gleaning(std::uint32_t install_sessions) {
                                                          .install_sessions = install_sessions});
 }
 
-// Makes the pool of users' sessions, and what watches and serves these.
+// Makes the pool of users' sessions, the transaction timeout monitor, and PageRoom.
 void Engine::make_sessions() {
   session_pool_ =
       std::make_unique<SessionPool>(SessionPool::Parts{.runtime = runtime_,
@@ -261,7 +263,7 @@ Engine::~Engine() {
   if (closed.code() == ErrorCode::kBusy) {
     base::end_program("a Database is destroyed while it is in use; " + closed.message());
   }
-  // Tasks still run here only if open() failed: close() stops them.
+  // If open() failed, close() did nothing, and tasks may still run. Otherwise it has stopped them.
   if (!check_process().is_ok()) return;
   state_.give_up_recovery();
   stop_tasks();
@@ -278,7 +280,7 @@ void Engine::stop_tasks() {
 }
 
 void Engine::abandon(std::unique_ptr<Engine> engine) {
-  engine->directories_.close();  // the child's descriptors go, the parent's lock stays
+  engine->directories_.close();  // closes the child's descriptors; the parent keeps its lock
   Engine* const left = engine.release();
   // order: relaxed and acq_rel, no thread reads the list.
   left->next_abandoned_ = abandoned.load_relaxed();
@@ -311,13 +313,14 @@ Status Engine::close() {
   }
   if (!may_have_commits) status = {};
   stop_tasks();
-  // Unlocks the directory now: it can be opened before this object is destroyed.
+  // Unlocks the directory now, so that it can be opened again before this object is destroyed.
   directories_.close();
   device_ = nullptr;
   return status;
 }
 
-// Closes all sessions: from here on no transaction begins. kBusy: the text names open ones.
+// Closes all sessions, so that no transaction begins any more. kBusy: transactions are open, and no
+// session is closed; the message names some of them.
 Status Engine::close_sessions() {
   const Status closed = session_pool_->close();
   if (closed.code() != ErrorCode::kBusy) return closed;
@@ -334,7 +337,6 @@ Status Engine::close_sessions() {
 
 // ---- sessions
 
-// Names other causes than this writer for memory that gleans do not give back.
 Status Engine::why_no_memory(Status status, std::uint32_t session) const {
   base::trying([&] {
     if (const Status failed = snapshots_->trouble(); !failed.is_ok()) {

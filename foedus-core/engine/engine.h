@@ -3,13 +3,15 @@
 //
 //   open:  device (lock) ► memory ► log, manifest (read) ► log (cut) ► clock ► gleaner ►
 //          users of snapshots ► recovery: a glean ► log (new incarnation) ► all users
-//   close: users gone ► recovery ► gleaner ► rings durable ► log sealed ► clock ► memory ►
-//          device (unlock)
+//   close: sessions closed ► last glean, or recovery given up ► gleaner ► rings durable ►
+//          log sealed ► clock ► device (unlock) ► memory, in the destructor
 //
-//   E7  Nothing is written to a directory that could not be read: errors of open leave what it
-//       holds as it was.
-//   E8  Users get sessions only after the cut is durable. Transactions that are not of snapshot
-//       isolation, DDL and requests for a glean go on only after recovery has succeeded (E23).
+//   E7  open() writes to a directory only after it has read the log and the newest manifest. If it
+//       cannot read them, the directory stays as it was, except that pages which an earlier process
+//       left staged are written to the SSD (setup/directories.h).
+//   E8  Users get sessions only after the cut of the log is durable. Transactions that are not of
+//       snapshot isolation, DDL and requests for a glean go on only after recovery has succeeded
+//       (E23).
 
 #include <cstdint>
 #include <memory>
@@ -48,8 +50,8 @@
 
 namespace foedus::engine {
 
-// Runtime and device that a test puts in place of the real ones; null: the real one. Both outlive
-// the engine.
+// Runtime and device that a test puts in place of the real ones; null: the real one is used. Both
+// must outlive the engine.
 struct Environment {
   base::Runtime* runtime = nullptr;
   device::Device* device = nullptr;
@@ -58,14 +60,14 @@ struct Environment {
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(Options options, const Environment& environment = {});
-  // Closes the database if close() was not called; ignores the error, but ends the program on
-  // kBusy.
+  // Closes the database if close() was not called. Ends the program if that returns kBusy; ignores
+  // other errors.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Closes the database. kBusy: transactions are open, which the text names, or a callback of the
-  // database calls this; nothing has changed.
+  // Closes the database. kBusy: transactions are open, some of which the message names, or the
+  // caller is a callback of the database; the database stays open.
   Status close();
   Status check_open() const { return state_.check_open(); }
   Status check_recovered() const { return state_.check_recovered(); }
@@ -73,7 +75,8 @@ class Engine {
     return state_.wait_recovered(timeout_us);
   }
   Status check_process() const { return state_.check_process(); }
-  // Leaves the engine as it is: a child of fork() calls this instead of destroying it (E12).
+  // Closes the files of the directories and frees nothing. A child of fork() calls this instead of
+  // the destructor, because the engine is its parent's (E12).
   static void abandon(std::unique_ptr<Engine> engine);
 
   // ---- sessions ------------------------------------------------------------------------------
@@ -85,26 +88,28 @@ class Engine {
   void give_session(EngineSession* session) {
     if (check_process().is_ok()) session_pool_->give(session);  // E12
   }
-  // Waits for all that a transaction needs before it begins, while it has no session that others
-  // wait for. Returns the epoch that its snapshot has to cover; none: any will do. Errors: those of
+  // Waits for recovery, or for the snapshot that `options` ask for. Called before the first try
+  // claims a session, so that no other thread waits for that session meanwhile. Returns the epoch
+  // that the transaction's snapshot must cover; none: any snapshot will do. Errors: those of
   // foedus::Session::begin().
   Result<Epoch> wait_to_begin(const TxnOptions& options);
 
   // ---- parts ---------------------------------------------------------------------------------
-  // The number of the database in this process (E32).
+  // Returns the number of the database in this process (E32).
   std::uint64_t number() const { return number_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
   Catalog& catalog() { return *catalog_; }
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
-  const Options& options() const { return options_; }  // zeroes replaced
+  const Options& options() const { return options_; }  // zeroes are replaced by defaults
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
   // Null: Logging::kNone.
   PageRoom* page_room() { return page_room_.get(); }
-  // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
+  // REQUIRES: StorageControl::has_unapplied() was true in the caller's transaction, which is open.
+  // The rows are freed only after such transactions have ended.
   Unapplied& unapplied() { return *unapplied_.get(); }
   snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
@@ -112,19 +117,19 @@ class Engine {
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
-  // Adds to a kOutOfMemory of that session what else holds memory: a glean that failed, or an old
-  // transaction of another session.
+  // Adds to a kOutOfMemory of that session why memory was not freed: the last glean has failed, or
+  // a transaction of another session has been open for long.
   [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
 
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
-  // Returns once a snapshot covers `epoch`. kInvalidArgument: the epoch has not begun.
-  // kNotSupported: nothing is logged. kTimeout. Other errors: those of durability() and of the
+  // Waits until a snapshot covers `epoch`. kInvalidArgument: the epoch has not begun.
+  // kNotSupported: Logging::kNone. kTimeout. Other errors: those of durability() and of the
   // gleaner.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   // Returns the newest epoch of all commits that have returned, DDL included, and of those whose
-  // records the calling thread has seen (C7). Commits that recovery found count. None: there was
-  // none.
+  // records the calling thread has seen (C7). Commits that recovery found count if no snapshot had
+  // them when recovery ended. None: there is no such commit.
   Epoch newest_commit() const;
 
  private:
@@ -140,9 +145,9 @@ class Engine {
   Status close_sessions();
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
 
-  // Constant after open(). Later members use earlier ones.
+  // Set by open(), then the same until close(). Later members use earlier ones.
   Options options_;
-  const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // before zeroes are replaced
+  const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // asked before zeroes are replaced
   EffectiveOptions effective_;
   const OperatorLog operator_log_;
   const std::unique_ptr<base::Runtime> own_runtime_;  // null: the environment's is used

@@ -1,4 +1,4 @@
-// Engine: the figures of an open database.
+// Engine: the statistics of an open database.
 #include <algorithm>
 #include <vector>
 

@@ -6,7 +6,7 @@ namespace foedus {
 
 namespace {
 
-// Returns the error of every operation whose transaction is not open, or is doomed.
+// Returns the error that every operation has if its transaction is not open or is doomed; else ok.
 Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
   FOEDUS_CHECK(engine::check_txn(slot, turn));
   occ::TxnContext& txn = slot->session.load_relaxed()->context();  // order: relaxed: E30
@@ -37,9 +37,10 @@ Status engine::ScanCursor::open_tree(std::string_view low, std::string_view high
   return open_applied();
 }
 
-// Opens the cursor on a range without waiting rows (E38), since it looks at more than the row that
-// it gives. The scan does so until its end, even if no row of the storage waits by then. A page
-// that the cursor saw before may be one of a snapshot without the rows.
+// Applies some waiting rows of the range, and opens the cursor up to the next row that waits. It
+// must not reach that row (E38), because the cursor reads whole pages ahead of the row that it
+// returns. The scan goes on like this until its end, even if no row of the storage waits by then: a
+// page that the cursor saw before may be of a snapshot that lacks the rows.
 Status engine::ScanCursor::open_applied() {
   const Status applied = unapplied_->apply_some();
   if (applied.code() == ErrorCode::kConflict) {
@@ -63,7 +64,7 @@ Status engine::ScanCursor::next_of_tree(std::uint64_t rows_left) {
   for (;;) {
     FOEDUS_CHECK(masstree_.next(rows_left));
     if (!masstree_.at_end() || unapplied_->is_applied()) return {};
-    // No row is left before the key that waits.
+    // The cursor has passed all rows before the waiting one. The rest of the range begins there.
     (reverse_ ? high_ : low_) = unapplied_->waiting_key();
     if (reverse_) high_.push_back('\0');
     masstree_.close();
@@ -89,7 +90,7 @@ Scan::Scan(Scan&& other) noexcept
 
 Scan::~Scan() {
   if (cursor_ == nullptr) return;
-  // The session belongs to another transaction by now, or is gone.
+  // Another transaction may use the session by now, or it is gone: the cursor cannot go back to it.
   if (!engine::is_txn_open(slot_, turn_)) {
     delete cursor_;
     return;
@@ -110,8 +111,9 @@ Scan::iterator Scan::begin() {
   return iterator(this);
 }
 
-// Gives out a row that was read ahead, without a look at the storage. Returns false where
-// operations announce themselves (E36): then next_slowly() has to be one.
+// Moves to the next row if the cursor has read it ahead, without access to the storage. Returns
+// false if there is no such row, or if the session's operations have to announce themselves (E36).
+// The caller then calls next_slowly(), which announces an operation.
 inline bool Scan::try_next() {
   engine::ScanCursor& cursor = *cursor_;
   // order: relaxed, constant while the session is leased.

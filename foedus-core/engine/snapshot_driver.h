@@ -3,9 +3,9 @@
 // out. The call is defined in gleaner/ and resolved when the library is linked, so that nothing of
 // the core includes the gleaner.
 //
-//   E13 A glean reads only what is durable. It reads a running log up to an epoch that was
-//       announced, and a found log after its cut was made durable (log L11). What a glean writes
-//       must not outlive what it was made of.
+//   E13 A glean reads only durable log. It reads a running log up to an epoch that was announced as
+//       durable, and a found log after its cut was made durable (log L11). Otherwise a crash could
+//       lose commits from the log that a durable snapshot has.
 //   E14 The storages of a snapshot are those of the one before, and those that the log creates up
 //       to the covered epoch. Storages that the log drops up to then are left out.
 
@@ -34,7 +34,7 @@
 
 namespace foedus::engine {
 
-// An order for one snapshot. The objects that it points to outlive the call.
+// An order for one snapshot. The objects that it points to must outlive make_snapshot().
 struct GleanOrder {
   using OpenSegment = std::function<Result<std::unique_ptr<log::SegmentRecords>>()>;
 
@@ -42,39 +42,41 @@ struct GleanOrder {
   base::Runtime* runtime = nullptr;
   const numa::Topology* topology = nullptr;
 
-  // The log: these segments have all records of epochs after `previous` up to `covered`, those of
-  // one logger in their order. Any thread opens them, each once.
+  // Opens the segments of the log, each once, from any thread. Together they have all records of
+  // epochs after those of `previous` up to `covered`. Segments of one logger are in log order.
   std::vector<OpenSegment> segments;
-  std::uint64_t log_bytes = 0;  // their size, about, for the progress
+  std::uint64_t log_bytes = 0;  // approximate size of the segments, for `progress`
   // The storages that exist at the end of `covered`, ascending by id (E14).
   std::vector<storage_meta::StorageMeta> storages;
-  page::StorageId next_storage_id{};  // above all that were ever given
-  // Samples of what changed where, for each of `storages`, as far as is known; may be empty.
+  page::StorageId next_storage_id{};  // above all ids ever given
+  // For each of `storages`, samples of the positions that changed and of the SOCs that changed
+  // them. The gleaner divides a storage among reducers by them. May be empty.
   std::vector<std::vector<storage::PageSample>> samples;
   const snapshot::Manifest* previous = nullptr;  // null: there is none
   Epoch covered;
-  Epoch newest_seen;  // not below covered
+  Epoch newest_seen;  // newest epoch in the log or of the clock; not below `covered`
 
   std::uint32_t mappers = 0;                // 1..kMaxSocs; 0: one for each SOC
-  std::uint32_t reducers = 0;               // and composers and files; as for mappers
-  std::uint64_t reducer_bytes = 64u << 20;  // memory of each
-  Facility huge_pages = Facility::kTry;     // for that memory; never kRequire
-  // Binding of that memory, and of the threads that use it, to SOCs in turn; never kRequire.
+  std::uint32_t reducers = 0;               // also composers and files; values as for mappers
+  std::uint64_t reducer_bytes = 64u << 20;  // memory of each reducer
+  Facility huge_pages = Facility::kTry;     // for the reducers' memory; never kRequire
+  // Binding of the reducers' memory and threads to SOCs, round-robin; never kRequire.
   Facility numa_binding = Facility::kTry;
-  // Memory of earlier gleans with as many reducers of the same size. This glean uses it, and leaves
-  // it there for the next. Null: the glean takes its own, and gives it back.
+  // Memory of reducers, kept from one glean to the next, whose reducers must be no larger. A glean
+  // allocates what is missing, and leaves all of it there. Null: the glean frees its memory.
   std::vector<numa::SocMemory>* memory = nullptr;
 
-  // True if pages of the previous snapshot, likely to be on the device alone, are read ahead.
+  // True: composers read pages of the previous snapshot ahead, since no cache has them yet.
   bool reads_ahead = false;
 
-  // Called by the calling thread before the first page is written; may wait, and be empty.
+  // The thread that calls make_snapshot() calls the next three functions. Each may be empty.
+  // Called before the first page is written; may wait.
   std::function<void()> before_pages;
 
-  // Called with the progress, by the calling thread; may be empty.
+  // Called now and then with the progress.
   GleanProgressSink progress;
-  // Called by the calling thread, now and then; may be empty. True: the glean ends with kClosed,
-  // unless it has got so far that its manifest is about to be written.
+  // Called now and then. If it returns true, the glean ends with kClosed, unless its manifest is
+  // about to be written.
   std::function<bool()> is_given_up;
 
   // Returns the number of the snapshot to be made.
@@ -82,46 +84,50 @@ struct GleanOrder {
     const auto before = previous == nullptr ? 0 : static_cast<std::uint32_t>(previous->number);
     return page::SnapshotNumber{before + 1};
   }
-  // Returns the epoch up to which the snapshot before has all commits; none if there is none.
+  // Returns the epoch that the previous snapshot covers; none if there is no previous snapshot.
   Epoch covered_before() const { return previous == nullptr ? Epoch() : previous->covered; }
 };
 
-// Makes the snapshot durable, and returns its manifest. On failure the newest snapshot is the one
-// before, and the files that were written are orphaned. REQUIRES: one call at a time for a
-// directory.
+// Makes a snapshot, durable on return, and returns its manifest. If that fails, the previous
+// snapshot stays the newest, and the files that were written are orphaned. REQUIRES: one call at a
+// time for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
-// The sorted records of an order, of which a snapshot can be made later. Meanwhile any thread can
-// read them: a storage by its place in the order, a record by its place in the storage. Records of
-// one key are together, the oldest first; keys are in the order of the storage.
+// The sorted log records of a GleanOrder, from which a snapshot can be made later. Any thread can
+// read the records until then, by the index of the storage in GleanOrder::storages and the index of
+// the record in that storage. Keys are in the order of the storage. Records of one key are in the
+// order of their commits.
 class SortedTail {
  public:
   virtual ~SortedTail() = default;
 
-  // Returns whether all records can be read. False: some were spilled, or are in no single order.
+  // Returns whether record() and find() may be used. False: records were spilled to the device, or
+  // those of a storage are in several sorted runs.
   virtual bool is_in_memory() const = 0;
   // Returns the memory that the records take.
   virtual std::uint64_t bytes() const = 0;
   virtual const std::vector<storage_meta::StorageMeta>& storages() const = 0;
   virtual std::size_t record_count(std::size_t storage) const = 0;
-  // REQUIRES: is_in_memory(), for this and for find().
+  // REQUIRES, as find() does: is_in_memory().
   virtual const log::LogRecord& record(std::size_t storage, std::size_t index) const = 0;
-  // Returns the place of the first record whose key is not before `key`, the bytes of a log record.
+  // Returns the index of the first record whose key is not before `key`, which has the form of a
+  // log record's key; record_count() if there is none.
   virtual std::size_t find(std::size_t storage, std::string_view key) const = 0;
 
-  // Takes another manifest for the snapshot before. REQUIRES: no snapshot is being made.
+  // Replaces the manifest of the previous snapshot by one that covers the same epochs: its live
+  // pages may have moved to other files. REQUIRES: no snapshot is being made.
   virtual void follow(const snapshot::Manifest& previous) = 0;
-  // Makes the snapshot, as make_snapshot() does. It can be tried again after a failure. One thread
-  // at a time.
+  // Makes the snapshot, as make_snapshot() does. Can be called again after a failure. One thread at
+  // a time.
   virtual Result<snapshot::Manifest> compose(GleanReport* report) = 0;
 };
 
-// Does the first half of make_snapshot(). What the order points to outlives what is returned, but
-// for the manifest of the snapshot before.
+// Sorts the log records of the order: the first half of make_snapshot(). The objects that the order
+// points to must outlive the returned one, except for the previous manifest, which is copied.
 Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order);
 
-// How many superseded pages, or how many files, are too many: the usual number, or a larger one for
-// when a caller waits.
+// Which limits of superseded pages and of files reclaim_pages() applies: the usual ones, or larger
+// ones, for use while a caller waits.
 enum class ReclaimFrom : std::uint8_t { kUsual, kUrgent };
 
 // Moves live pages of some files to a new file, if superseded pages or files are too many. Returns
@@ -133,8 +139,8 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
                                                         ReclaimFrom from, GleanReport* report);
 
-// Returns the position of a record in the order of a storage of that kind; samples are of
-// positions. Defined in gleaner/, as make_snapshot() is.
+// Returns the position, the key of partitioning (PageSample), of a record in a storage of that
+// kind; 0 for a record that such a storage cannot have. Defined in gleaner/.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
 }  // namespace foedus::engine

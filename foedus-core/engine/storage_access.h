@@ -1,5 +1,5 @@
 #pragma once
-// StorageAccess: leads from the handles that users have to the controls, and back.
+// StorageAccess: makes a user's handle for a StorageControl, and returns the control of a handle.
 
 #include <cstring>
 
@@ -13,9 +13,9 @@ namespace foedus::internal {
 struct StorageAccess {
   static constexpr std::size_t kNameBytes = Storage::kNameBytes;
 
-  // REQUIRES: the database of that number is open.
+  // Returns the control; it may be followed only while the database of database_of() is open.
   static StorageControl* control_of(const Storage& storage) { return storage.control_; }
-  // Returns the number of the database that made the handle; 0: none did.
+  // Returns the number (E32) of the database that made the handle; 0: it is a default handle.
   static std::uint64_t database_of(const Storage& storage) { return storage.database_; }
 
   template <typename Handle>

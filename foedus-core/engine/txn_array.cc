@@ -21,7 +21,7 @@ std::string_view index_bytes(const std::uint64_t& index) {
   return {reinterpret_cast<const char*>(&index), sizeof(index)};
 }
 
-// Reads with a lock, or from a snapshot.
+// Reads in the rare ways: with a record lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::uint64_t index, bool for_update,
                                         occ::ReadRange* range) {
   if (call.context().read_mode() != occ::ReadMode::kSnapshot) {
@@ -58,7 +58,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   });
 }
 
-// Reads as nearly every read of an array does. False: nothing was done, and read() has to do it.
+// Reads in the common case: an unlocked record of a volatile page. False: it has done nothing, and
+// the caller must call read().
 [[gnu::always_inline]] inline bool try_read(const Call& call, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
   return call.is_ready_for(index, offset, out.size()) &&
@@ -68,8 +69,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                         out);
 }
 
-// Does try_read() as a whole operation of a transaction. False also if the session announces its
-// operations (E36): read_slowly() does that.
+// Does the above as a whole operation of a transaction. False also if the session's operations have
+// to announce themselves (E36), as read_slowly() does.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
@@ -77,7 +78,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   return try_read(Call(slot, turn, storage), index, offset, out);
 }
 
-// Returns whether the device may have been asked for a page, see ColdPages::send().
+// Prefetches the record. Returns whether a read of a page may be pending: the caller then calls
+// ColdPages::send() if the device is to begin at once.
 bool prefetch_one(const Call& call, std::uint64_t index) {
   if (!call.is_ready_for(index, 0, 0)) return false;
   occ::TxnContext& context = call.context();
@@ -99,8 +101,8 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   base::trying([&] { call.context().cold_pages().send(); });
 }
 
-// Writes to a record of find_to_write(). A function of its own, so that its Status is made where
-// the caller wants it.
+// Writes to a record that find_to_write() has returned. Being a function, it constructs its Status
+// in the caller's result, without a move.
 [[gnu::always_inline]] inline Status write_found(const Call& call, page::RecordHeader* record,
                                                  std::uint64_t index, std::uint32_t offset,
                                                  std::string_view part) {
@@ -109,8 +111,9 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   return status;
 }
 
-// Begins one of the reads of get_many(): returns the record if it is volatile; else null, and asks
-// the device if that helps. Null also where the part is out of range. REQUIRES: is_ready_to_read().
+// Begins one of the reads of get_many(). Returns the record if it is in a volatile page. Otherwise
+// prefetches its snapshot page, and returns null. Null also if the request is out of range.
+// REQUIRES: is_ready_to_read().
 [[gnu::always_inline]] inline page::RecordHeader* begin_read(const Call& call,
                                                              const array::ArrayShape& shape,
                                                              bool is_of_snapshot,
@@ -170,8 +173,8 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
-    // Asked once for all: rows that wait (E38) do so from before the first use of the storage, and
-    // what dooms the transaction ends this call.
+    // Asked once for all requests. No row begins to wait (E38) after the storage's first use, and a
+    // read that dooms the transaction ends this call.
     const bool is_ready = call.is_ready_to_read();
     const bool is_of_snapshot = call.is_of_snapshot();
     const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
@@ -187,7 +190,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     for (std::size_t i = 0; i < std::min(kAhead, count); ++i) begin(i);
     for (std::size_t i = 0; i < count; ++i) {
       const ArrayReadRequest& due = requests[i];
-      // The record's TID says what has become of it since it was found.
+      // The record may have moved since it was found. try_get() looks at its TID, and then fails.
       const bool is_read = is_optimistic &&
                            array::try_get(call.context(), call.control(), begun[i % kAhead],
                                           due.offset, due.out, has_written);
@@ -220,7 +223,7 @@ Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payl
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
-  // This path announces no operation (E36).
+  // The fast path announces no operation, so it is only for sessions that need not (E36).
   if (slot_->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
     const Call call(slot_, turn_, storage);
     page::RecordHeader* const record = call.is_ready_to_write(index, offset, part.size())
@@ -286,7 +289,7 @@ void Txn::rollback() {
   const std::uint64_t turn = std::exchange(turn_, kNoTurn);
   if (!engine::is_txn_open(slot_, turn) && !slot_->is_revoked(turn)) return;
   engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
-  // Within transact() the loop ends the transaction.
+  // In transact(), Database::run() rolls back after the user's function has returned.
   if (session->is_in_transact()) return session->set_wants_rollback();
   session->rollback();
   slot_->release(engine::SessionState::kHeld);

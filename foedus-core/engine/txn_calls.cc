@@ -8,7 +8,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Returns the error of a handle that is not of the transaction's database.
+// Returns the error of an operation whose handle is not of the transaction's database.
 Status other_database(const Storage& storage, const std::string& own_path) {
   const std::uint64_t number = internal::StorageAccess::database_of(storage);
   if (number == 0) return no_storage();
@@ -38,7 +38,7 @@ Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn, const std::bad_al
   return base::out_of_memory(thrown);
 }
 
-// Applies the row if it waits. A transaction of a snapshot that was found reads that without it.
+// Does nothing in a transaction of snapshot isolation: a waiting row is in no snapshot yet.
 Status Call::touch(std::string_view key) const {
   if (!control_->has_unapplied() || is_of_snapshot()) return {};
   Status status = session_->engine().unapplied().touch(control_, key);

@@ -1,6 +1,6 @@
 #pragma once
-// What every operation of a Txn checks before it calls a storage, and what it adds to an error
-// after.
+// The checks that every operation of a Txn makes before it calls a storage, and the explanation
+// that it adds to an error of the storage.
 
 #include <cstdint>
 #include <new>
@@ -19,21 +19,22 @@
 
 namespace foedus::engine {
 
-// How many reads get_many() keeps in flight: more than the processor's loads, for the device's.
+// Number of reads that get_many() keeps in flight. It exceeds the loads that a processor has in
+// flight, because a device needs more of them.
 inline constexpr std::size_t kPrefetchDistance = 32;
 
-// Behind a size that is above its limit.
+// Ends the message of an error about a size above its limit.
 inline constexpr const char* kSeeLimits = "; see the limits in foedus/options.h";
 
 [[gnu::cold]] inline Status no_storage() {
   return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
 }
 
-// Why the transaction that began as `turn` in the session of `slot` cannot be used.
+// Returns why the transaction that began as `turn` in the session of `slot` cannot be used.
 [[gnu::cold]] Status why_no_txn(const SessionSlot* slot, std::uint64_t turn);
 
-// Whether the transaction that began as `turn` in the session of `slot` is open, and of this
-// process.
+// Returns whether the transaction that began as `turn` in the session of `slot` is open, and was
+// begun by this process.
 inline bool is_txn_open(const SessionSlot* slot, std::uint64_t turn) {
   // order: relaxed, as in Call.
   return slot->is_in(turn) && slot->generation.load_relaxed() == base::process_generation();
@@ -44,16 +45,17 @@ inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
   return why_no_txn(slot, turn);
 }
 
-// The heap was spent in an operation of that transaction, which can only end now (T4).
+// Returns kOutOfMemory for an operation that threw (T4), and marks its transaction, which can only
+// be rolled back from now on.
 [[gnu::cold]] Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn,
                                       const std::bad_alloc& thrown);
 
-// Behind the parameters of the lambda of an operation: it is part of the caller, as if written
-// there. Left to itself the compiler calls it, and passes all it captures through memory.
+// Follows the parameters of an operation's lambda, and makes the compiler inline it. Otherwise the
+// compiler would call the lambda, and pass its captures through memory.
 #define FOEDUS_IN_LINE __attribute__((always_inline))
 
-// An operation of that transaction: what `function` returns. Where the heap is spent in it,
-// kOutOfMemory. In line is what every operation of every transaction pays.
+// Runs `function` as an operation of the transaction, and returns its result; kOutOfMemory if it
+// throws std::bad_alloc. Only the work of every operation is inlined; the rare case is a call.
 template <typename Function>
 [[gnu::always_inline]] inline auto operation(SessionSlot* slot, std::uint64_t turn,
                                              Function&& function)
@@ -66,14 +68,15 @@ template <typename Function>
   }
 }
 
-// The checks of an operation. Once they have passed, session and storage may be followed.
+// Checks the session and the storage of an operation. Only after a check has succeeded may the
+// pointers to the session and to the storage's control be followed.
 class Call {
  public:
   Call(SessionSlot* slot, std::uint64_t turn, const Storage& storage)
       : slot_(slot),
         turn_(turn),
         storage_(storage),
-        session_(slot->session.load_relaxed()),  // order: relaxed, followed only if E30 holds
+        session_(slot->session.load_relaxed()),  // order: relaxed: E30, followed after is_in()
         control_(internal::StorageAccess::control_of(storage)) {}
 
   Status check(bool is_write) const {
@@ -83,10 +86,11 @@ class Call {
   }
 
  private:
-  // All that refusal() asks, in one expression. In line, as the calls that are made for each row:
-  // which sources are compiled as one is no reason for another choice.
+  // Returns whether refusal() has nothing to refuse, and the storage has no waiting rows (E38). It
+  // is always inlined, as are the calls for each row: otherwise the compiler's choice would depend
+  // on which sources are compiled together.
   [[gnu::always_inline]] bool is_ready(bool is_write) const {
-    // order: relaxed thrice: E30, and what does not change while a transaction is open.
+    // order: relaxed, all three: `turn` by E30; the other two are constant in a transaction.
     if (!slot_->is_in(turn_) ||
         slot_->database.load_relaxed() != internal::StorageAccess::database_of(storage_) ||
         slot_->generation.load_relaxed() != base::process_generation()) {
@@ -95,26 +99,28 @@ class Call {
     const occ::TxnContext& txn = session_->context();
     return !txn.is_doomed() && control_->is_plain() && !(is_write && txn.is_read_only());
   }
-  // Explains what is wrong, if anything is.
+  // Returns the error of the first check that fails; ok if none does.
   [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const;
-  // Applies the row of that key (E38); an index is given as the bytes of a log record's key.
+  // Applies the row of that key if it waits (E38). The key of an array's record is its index, as
+  // eight bytes.
   Status touch(std::string_view key) const;
 
  public:
-  // In line are only the tests: Status objects of what went well cost more than they.
+  // Only the tests are inlined. Returning ok Status objects would cost more than they do.
   [[gnu::always_inline]] Status check_key(std::string_view key, bool is_write) const {
     if (is_ready(is_write) && key.size() <= kMaxKeyBytes) [[likely]]
       return {};
     return refusal_of_key(key, is_write);
   }
-  // Checks a bound of a range, or a key that is only a hint: no row is applied for it.
+  // Checks a bound of a range, or the key of a prefetch. Applies no waiting row (E38), because no
+  // row of that key is read here.
   Status check_bound(std::string_view key) const {
     if (is_ready(false) && key.size() <= kMaxKeyBytes) [[likely]]
       return {};
     FOEDUS_CHECK(refusal(false));
     return key.size() <= kMaxKeyBytes ? Status() : key_too_large(key);
   }
-  // Returns whether a write to a keyed storage is refused by none of the checks.
+  // Returns whether all checks of a write to a keyed storage succeed.
   [[gnu::always_inline]] bool is_ready_to_write(std::string_view key,
                                                 std::string_view payload) const {
     return is_ready(true) && key.size() <= kMaxKeyBytes && payload.size() <= kMaxPayloadBytes;
@@ -130,21 +136,21 @@ class Call {
       return {};
     return refusal_of_index(index, is_write);
   }
-  // Returns whether an array has those bytes.
+  // Returns whether the array has the record, and its payload the bytes [offset, offset + bytes).
   bool is_within(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return index < control_->meta.records && offset + bytes <= control_->meta.payload_bytes;
   }
-  // Returns whether a read is refused by none of the checks but those of what it asks for.
+  // Returns whether the checks of a read succeed, apart from those of its index and its bytes.
   bool is_ready_to_read() const { return is_ready(false); }
-  // Returns whether a read of those bytes of an array is refused by none of the checks.
+  // Returns whether all checks of a read of those bytes of an array succeed.
   bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(false) && is_within(index, offset, bytes);
   }
-  // Returns whether a write of those bytes of an array is refused by none of the checks.
+  // Returns whether all checks of a write of those bytes of an array succeed.
   bool is_ready_to_write(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(true) && is_within(index, offset, bytes);
   }
-  // [offset, offset + bytes) of an array's payload.
+  // Checks that an array's payload has the bytes [offset, offset + bytes).
   [[gnu::always_inline]] Status check_part(std::uint32_t offset, std::size_t bytes) const {
     if (offset + bytes <= control_->meta.payload_bytes) [[likely]]
       return {};
@@ -157,7 +163,8 @@ class Call {
     if (status->code() != ErrorCode::kOutOfMemory) return;
     *status = session_->engine().why_no_memory(std::move(*status), context().session());
   }
-  // Explains what is wrong with the key. If nothing is, a row of the log's tail was applied for it.
+  // Returns the error of the first check that fails. If none does, the storage has waiting rows:
+  // applies the row of the key (E38), and returns how that ended.
   [[gnu::cold, gnu::noinline]] Status refusal_of_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
     return key.size() <= kMaxKeyBytes ? touch(key) : key_too_large(key);
@@ -196,7 +203,7 @@ class Call {
   }
 
  public:
-  // Adds storage and key to an error of the storage.
+  // Adds the names of storage and key to an error of the storage; does nothing on ok.
   void explain(Status* status, std::string_view key) const {
     if (!status->is_ok()) [[unlikely]] explain_error(status, key);
   }
@@ -205,7 +212,7 @@ class Call {
   occ::TxnContext& context() const { return session_->context(); }
   occ::StorageControl* control() const { return control_; }
   bool is_of_snapshot() const { return context().read_mode() == occ::ReadMode::kSnapshot; }
-  // Where the storage begins in the transaction's snapshot; null: it is empty there.
+  // Returns the storage's root page in the transaction's snapshot; null if it is empty there.
   page::SnapshotPageId root_in_snapshot() const {
     const ReadableSnapshot* const snapshot = session_->snapshot();
     return snapshot == nullptr ? page::SnapshotPageId() : snapshot->root_of(control_->id());

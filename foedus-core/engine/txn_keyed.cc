@@ -21,7 +21,7 @@ template <typename Function>
   return storage::visit_keyed(call.control()->meta.kind, function);
 }
 
-// Reads with a lock, or from a snapshot.
+// Reads in the rare ways: with a record lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::string_view key, bool for_update,
                                         occ::ReadRange* range) {
   occ::TxnContext& context = call.context();
@@ -57,7 +57,8 @@ occ::ReadRange range_of(std::span<std::byte> out) {
   return range;
 }
 
-// Returns whether the device may have been asked for a page, see ColdPages::send().
+// Prefetches the row. Returns whether a read of a page may be pending: the caller then calls
+// ColdPages::send() if the device is to begin at once.
 bool prefetch_one(const Call& call, std::string_view key) {
   if (!call.check_bound(key).is_ok()) return false;
   occ::TxnContext& context = call.context();
@@ -73,7 +74,8 @@ bool prefetch_one(const Call& call, std::string_view key) {
   return true;
 }
 
-// Why a write is refused; nothing: it is not, now.
+// Returns the error of the first check of a write that fails. If none does, the storage has waiting
+// rows (E38), and the row of the key is applied now: returns ok, and the write goes on.
 [[gnu::cold, gnu::noinline]] Status refuse_write(const Call& call, std::string_view key,
                                                  std::string_view payload) {
   FOEDUS_CHECK(call.check_key(key, true));
@@ -126,7 +128,8 @@ Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) 
       const bool is_whole = size <= payload.size();
       payload.resize(size);
       if (is_whole) return payload;
-      // It may grow before the next read: of that a commit would tell, but not all reads have one.
+      // Reads again until the payload fits: another transaction may have made it longer meanwhile.
+      // Verification would find that, but the transaction may never commit.
       FOEDUS_SYNC_POINT("txn:get_again");
     }
   });
