@@ -6,14 +6,14 @@ namespace foedus::engine {
 
 namespace {
 
-// Time that a delta stays without rows before it ends. A storage without a delta makes a thousand
-// pages volatile until its delta begins again. That is more than a pause between two loads should
-// cost.
+// A delta ends after this time without rows. It is long, because a storage whose delta has ended
+// makes a thousand pages volatile before it gets a new one: too much for a pause between two loads.
 constexpr std::uint64_t kEmptyUs = 10'000'000;
 
 }  // namespace
 
-// Notes the epoch since which a flag is set or cleared. Called after the change.
+// Notes the epoch in which a flag of the storage was set or cleared. Called after that:
+// transactions that begin in a later epoch see the change.
 void DeltaPhases::announce(page::StorageId storage, bool ends) {
   base::fence_seq_cst();  // order: the flag before the clock: later transactions see it
   announced_.push_back({storage, parts_.clock->current(), ends});
@@ -58,8 +58,8 @@ void DeltaPhases::step() {
   });
 }
 
-// Ends the delta (M53), unless it has gained rows: then puts may go there again, since all
-// operations still look there. REQUIRES: the caller is pinned.
+// Ends the delta (M53). If it has gained rows meanwhile, lets it take puts again instead: all
+// operations still look into it. REQUIRES: the caller is pinned.
 void DeltaPhases::end(occ::StorageControl* control) {
   if (storage::masstree::delta::is_empty(*parts_.pool, *control)) {
     control->clear_has_delta();

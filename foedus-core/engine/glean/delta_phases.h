@@ -1,6 +1,6 @@
 #pragma once
-// DeltaPhases: when operations begin to look into the delta of a Master-Tree, and when they end
-// (M47, M53).
+// DeltaPhases: when the delta of a Master-Tree begins to take puts, and when operations stop
+// looking into it (M47, M53).
 //
 //   flag set or cleared ──announced──► known to all transactions ──step()──► takes puts, or ends
 //
@@ -32,9 +32,9 @@ class DeltaPhases {
   DeltaPhases(const DeltaPhases&) = delete;
   DeltaPhases& operator=(const DeltaPhases&) = delete;
 
-  // Learns what an installation has found in a storage.
+  // Learns from an installation whether the storage has a new delta, or an empty one.
   void watch(page::StorageId storage, const storage::InstallCounts& counts);
-  // Goes on where all transactions know of the last change.
+  // Takes each delta whose last change all transactions know to its next phase.
   void step();
 
  private:
@@ -50,7 +50,7 @@ class DeltaPhases {
 
   const Parts parts_;
   std::vector<Announced> announced_;
-  std::map<page::StorageId, std::uint64_t> empty_;  // with the time since when
+  std::map<page::StorageId, std::uint64_t> empty_;  // deltas without rows, and since when
 };
 
 }  // namespace foedus::engine

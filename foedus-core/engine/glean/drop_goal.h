@@ -4,9 +4,10 @@
 //   E44 A glean begins above GleanOptions::volatile_percent. If it dropped only the pages above it,
 //       writers would soon fill the memory again: gleans would be small, and each has fixed costs.
 //       So while writers have to wait for room, each glean drops more than the last one, down to a
-//       third of volatile_percent. While they do not wait, it drops less again: pages in memory
-//       spare reads. The next glean begins halfway between that goal and volatile_percent, so that
-//       the gleaner does not rest while writers wait.
+//       third of volatile_percent. While they do not wait, each drops less than the last one: pages
+//       in memory spare reads. If gleans are cheap (GleanScheduler::begin_percent()), the next one
+//       begins halfway between the goal and volatile_percent: the gleaner does not rest while
+//       writers wait.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace foedus::engine {
 class DropGoal {
  public:
   // Sets the goal of a glean that is about to drop pages. `percent`: volatile_percent. `is_above`:
-  // volatile pages take more of their memory. `have_waited`: writers waited for room since the last
-  // glean.
+  // volatile pages take more than this percentage of their memory. `have_waited`: writers have
+  // waited for free pages since the last glean.
   void next(std::uint32_t percent, bool is_above, bool have_waited) {
     const std::uint32_t room_max = percent - percent / kPartThatStays;
     room_ = have_waited ? room_ + kMoreRoom : room_ - std::min(room_, kLessRoom);
@@ -33,7 +34,7 @@ class DropGoal {
   static constexpr std::uint32_t kMoreRoom = 10;
   static constexpr std::uint32_t kLessRoom = 1;
 
-  std::uint32_t room_ = 0;  // below volatile_percent
+  std::uint32_t room_ = 0;  // volatile_percent less the goal, if pages are above it
   std::uint32_t percent_ = 0;
 };
 

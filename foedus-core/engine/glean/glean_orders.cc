@@ -9,16 +9,16 @@ namespace foedus::engine {
 
 namespace {
 
-// Bytes of its segment that a mapper has in memory.
+// Bytes of a segment that a mapper holds in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
 // Least memory of a reducer. Half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
-// Limits for the pages that a glean samples to divide storages among reducers, 16 bytes each. One
-// storage is divided by 512 groups, of each of which some samples are enough. The last limit is for
-// all storages together.
+// Limits of the page samples by which a glean divides storages among reducers; a sample has 16
+// bytes. The first two are for one storage, of which the gleaner makes up to 512 groups: some
+// samples of each group are enough. The last limit is for all storages together.
 constexpr std::size_t kPageSamplesMax = 64u << 10;
 constexpr std::size_t kPageSamplesMin = 1u << 10;
 constexpr std::size_t kAllPageSamplesMax = 1u << 20;
@@ -38,7 +38,8 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   order.runtime = parts_.runtime;
   order.topology = parts_.topology;
   order.before_pages = [this] { parts_.retention->wait_for_blocks(); };  // E50
-  // Memory that a tail holds is part of it. Memory kept for the next glean then has another size.
+  // A recovered tail holds a part of the gleaner's memory, so the reducers of this glean are
+  // smaller, and `memory_` cannot be kept for the next glean, below.
   std::uint64_t memory_bytes = options.memory_bytes + bytes_beside;
   if (tail != nullptr) {
     memory_bytes += tail->bytes_borrowed();
@@ -54,7 +55,7 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   const std::uint32_t reducers = std::max(options.reducers, tasks_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
-  // Required facilities were checked when the database was opened; here they are tried.
+  // Open has checked kRequire, so a glean that does not get the facility now goes on without it.
   if (parts_.options->huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
   if (parts_.options->numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
   order.memory = tail == nullptr ? &memory_ : nullptr;
@@ -64,7 +65,7 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
 GleanOrder GleanOrders::next(const snapshot::Manifest* previous, const Unapplied* tail) {
   GleanOrder order = base(1, 0, tail);
   order.previous = previous;
-  order.covered = parts_.durability->durable();  // E15: first
+  order.covered = parts_.durability->durable();  // E15: before the segments are listed
   FOEDUS_SYNC_POINT("gleaning:covered");
   parts_.log->roll_segments();  // so that the next glean need not read these again
   if (previous != nullptr && order.covered <= previous->covered) return order;

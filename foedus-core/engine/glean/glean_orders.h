@@ -1,9 +1,9 @@
 #pragma once
 // GleanOrders: fills in orders for the gleaner (snapshot_driver.h): the log to read, the storages,
-// and how many tasks with how much memory.
+// the number of tasks, and their memory.
 //
-//   E15 `covered` is read from the durable epoch before the segments are listed. So all records up
-//       to it are on the device, in segments that the list has (log.h).
+//   E15 An order's `covered` is the durable epoch, read before the segments are listed. So all
+//       records of epochs up to `covered` are on the device, in segments of the list (log.h).
 //
 // Used by the gleaner's task, recovery included.
 
@@ -45,12 +45,12 @@ class GleanOrders {
   GleanOrders(const GleanOrders&) = delete;
   GleanOrders& operator=(const GleanOrders&) = delete;
 
-  // Returns the part that all orders have. It has at least `tasks_min` mappers and reducers if they
-  // fit into the gleaner's memory and `bytes_beside`. `tail`: holds a part of that memory; null:
-  // there is none.
+  // Returns the part that all orders have: device, tasks and memory. It has at least `tasks_min`
+  // mappers and as many reducers, if they fit into the gleaner's memory and `bytes_beside` more.
+  // `tail`: a recovered tail, whose memory is not available; null: there is none.
   GleanOrder base(std::uint32_t tasks_min, std::uint64_t bytes_beside, const Unapplied* tail);
-  // Returns the order for all that is durable. If that is not more than `previous` covers (null:
-  // there is no snapshot), the order has no log.
+  // Returns the order for all durable log that `previous` (null: there is no snapshot) does not
+  // cover. If there is none, the order has no segments.
   GleanOrder next(const snapshot::Manifest* previous, const Unapplied* tail);
   // Frees the memory that was kept from the last glean.
   void free_memory() { memory_.clear(); }
@@ -59,8 +59,8 @@ class GleanOrders {
   void sample_pages(GleanOrder* order) const;
 
   const Parts parts_;
-  // Kept from one glean to the next: taking it anew, a page at a time, is a third of a mapper's
-  // time. Given back once no glean was due for a while.
+  // Reducers' memory, kept from one glean to the next: page faults of new memory take a third of a
+  // mapper's time. Freed once no glean was due for a while.
   std::vector<numa::SocMemory> memory_;
 };
 

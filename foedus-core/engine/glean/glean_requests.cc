@@ -24,7 +24,7 @@ Result<GleanReport> GleanRequests::wait(std::uint64_t request) {
   });
   const std::lock_guard lock(mutex_);
   if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
-  // A later glean may have failed since.
+  // answer_ alone does not tell: it may be the failure of a later glean.
   if (fulfilled_ < request) return answer_;
   return report_;
 }
@@ -68,14 +68,14 @@ void GleanRequests::answer(std::uint64_t request, Status status) noexcept {
     answered_ = request;
     if (status.is_ok()) fulfilled_ = request;
     answer_ = std::move(status);
-    // The requester returns now, and its callback with it.
+    // wait() of the request returns now, and its sink is valid no longer.
     if (progress_request_ <= request) progress_ = nullptr;
   }
   parts_.runtime->wake(&finished_);
 }
 
-// Calls the sink without the mutex, since it may ask for figures. The sink stays valid until the
-// gleaner's task answers.
+// Calls the sink without the mutex, because the sink may call Database::stats(), which locks it.
+// The sink stays valid until the gleaner's task answers.
 void GleanRequests::tell(const GleanProgress& progress) const {
   const GleanProgressSink* sink;
   {

@@ -1,10 +1,10 @@
 #pragma once
-// GleanRequests: the calls that wait for a glean, what they are told, and what gleans have done.
+// GleanRequests: the calls that wait for a glean, their progress and answers, and counts of gleans.
 //
 //   add() ──► newest() ──► glean begins ──► count() ──► answer() ──► wait() returns
 //                              └── tell(): progress ──► the request's sink
 //
-// Requests are numbered. A glean answers all that were there when it began.
+// Requests are numbered. A glean answers all requests that were added before it began.
 
 #include <cstdint>
 #include <mutex>
@@ -32,14 +32,15 @@ class GleanRequests {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Adds a request, and returns its number. `progress` stays valid until wait() returns.
+  // Adds a request, and returns its number. `progress` must stay valid until wait() returns.
   std::uint64_t add(const GleanProgressSink& progress);
-  // Waits for the answer: the report of the last glean, or why it failed. kClosed: it was not made.
+  // Waits for the answer. Returns the report of the last successful glean, or the error of the
+  // glean that failed. kClosed: the database was closed before a glean answered.
   Result<GleanReport> wait(std::uint64_t request);
-  // Ends all requests, and waits for snapshots: pending and future ones are answered with kClosed.
+  // Answers kClosed to all requests, and to all calls that wait for a snapshot, now and later.
   // Called after the gleaner's task was stopped.
   void end();
-  // Returns whether the calling thread is in a progress sink.
+  // Returns whether the calling thread is in a call of a progress sink.
   bool is_in_sink() const;
   void add_stats(Stats* stats) const;
 
@@ -49,11 +50,11 @@ class GleanRequests {
   std::uint64_t newest() const;
   // Returns whether a request has no answer.
   bool is_waiting() const;
-  // Tells all requests up to that one, and calls that wait for a snapshot, how a glean ended.
+  // Tells all requests up to `request`, and all calls that wait for a snapshot, how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
-  // Tells the progress of a glean to the request that asked for it.
+  // Tells the progress of a glean to the last request that has a sink for it and no answer yet.
   void tell(const GleanProgress& progress) const;
-  // Counts a glean that was successful.
+  // Adds a successful glean to the counts, and keeps its report for wait().
   void count(const GleanReport& report);
 
  private:
@@ -64,10 +65,10 @@ class GleanRequests {
   // Guarded by mutex_.
   std::uint64_t requested_ = 0;  // number of the last request
   std::uint64_t answered_ = 0;   // requests up to this one are answered
-  std::uint64_t fulfilled_ = 0;  // gleans were made for requests up to this one
-  bool has_ended_ = false;       // later requests are not answered
-  Status answer_;
-  GleanReport report_;                           // of the last glean
+  std::uint64_t fulfilled_ = 0;  // requests up to this one got a successful glean
+  bool has_ended_ = false;       // end() was called: no glean answers any more
+  Status answer_;                // the last one
+  GleanReport report_;                           // of the last successful glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
   std::uint64_t progress_request_ = 0;           // its number
   std::uint64_t gleans_ = 0;

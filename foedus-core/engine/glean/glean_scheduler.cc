@@ -13,21 +13,22 @@ namespace {
 
 constexpr std::uint64_t kDueLookUs = 20'000;        // between two looks whether a glean is due
 constexpr std::uint64_t kEarlyLookUs = 5'000;       // instead, if a glean begins early (E44)
-constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // from the begin of the last glean
-constexpr std::uint64_t kNextGleanUs = 2'000'000;   // after a glean that failed
+constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // memory is kept so long after a glean began
+constexpr std::uint64_t kNextGleanUs = 2'000'000;   // between two gleans, if the first has failed
 }  // namespace
 
 // ---- requests
 
 Result<GleanReport> GleanScheduler::glean(const GleanProgressSink& progress) {
-  // A glean covers all that is committed now if it begins once that is durable.
+  // A glean covers what is durable when it begins. So all commits have to be durable first.
   FOEDUS_CHECK(parts_.durability->wait(parts_.clock->current(), base::Runtime::kForever));
   const std::uint64_t request = parts_.requests->add(progress);
   nudge();
   return parts_.requests->wait(request);
 }
 
-// Ends a last glean at twice `most_us`: no estimate is worth a close() that hangs.
+// Gives up the last glean after twice `most_us`: the estimate may be wrong, and close() waits for
+// it.
 void GleanScheduler::make_last(std::uint64_t most_us) {
   if (parts_.tail->has_tail()) return;
   const std::uint64_t behind = parts_.forecast->log_behind();
@@ -35,7 +36,7 @@ void GleanScheduler::make_last(std::uint64_t most_us) {
     return;
   if (parts_.forecast->us_of(behind) > static_cast<double>(most_us)) return;
   last_until_us_.store_relaxed(parts_.runtime->now_us() + 2 * most_us);  // order: last_until_us()
-  // The task has reported what went wrong.
+  // The task reports a failure to the operator.
   base::trying([this] { (void)glean({}).is_ok(); });
 }
 
@@ -61,7 +62,8 @@ bool GleanScheduler::is_due(Drop* drop) const {
   if (parts_.newest->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (parts_.snapshots->is_awaited()) return true;
   const std::uint64_t behind = parts_.forecast->log_behind();
-  // A snapshot covers whole epochs, and log may take long to become durable.
+  // A snapshot covers whole durable epochs. Log bytes alone are not enough: they may not be
+  // durable.
   if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = parts_.options->glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
@@ -78,8 +80,8 @@ bool GleanScheduler::has_more_durable() const {
   return parts_.durability->durable() > parts_.snapshots->covered();
 }
 
-// Handles a lack of memory outside a glean. Frees the memory kept from the last one, which may
-// help.
+// Handles a lack of memory outside a glean. Frees the memory that was kept from the last glean, so
+// that the next step may succeed.
 std::uint64_t GleanScheduler::step_failed(const std::bad_alloc& thrown) noexcept {
   parts_.orders->free_memory();
   const Status status = base::out_of_memory(thrown);
@@ -121,11 +123,11 @@ std::uint64_t GleanScheduler::step() {
 void GleanScheduler::recover() {
   parts_.recovery->run();
   has_recovered_ = parts_.state->recovery_status().is_ok();
-  if (has_recovered_) parts_.pool->allow_lending();  // recovery borrows no more off their bound
+  if (has_recovered_) parts_.pool->allow_lending();  // recovery has borrowed what it needs
 }
 
-// Removes files that no transaction reads any more. A failure is no answer for those that wait for
-// a snapshot. The next glean, which may begin only after they asked, looks again.
+// Removes files that no transaction reads any more. A failure is told to the operator, but answers
+// no call that waits for a snapshot: the next glean tries again (E27), and may succeed.
 void GleanScheduler::remove_unread() {
   const Status removed = base::catching([this] { return parts_.retention->remove_unread(); });
   if (removed.is_ok()) return;
@@ -134,7 +136,8 @@ void GleanScheduler::remove_unread() {
   parts_.newest->set_has_failed(true);
 }
 
-// Does what is left to do while no glean is due. Returns the time until the next look.
+// Frees memory, settles storages and makes tier room while no glean is due. Returns the time until
+// the next step.
 std::uint64_t GleanScheduler::step_idle() {
   if (parts_.runtime->now_us() - last_us_ >= kKeepMemoryUs) parts_.orders->free_memory();
   if (parts_.installer->settle_while_idle()) parts_.retention->stamp_removal();
@@ -155,7 +158,7 @@ Status GleanScheduler::run(Drop drop) {
                                                 parts_.requests->tell(progress);
                                               },
                                               &report));
-  // Otherwise it was there.
+  // If the covered epoch is the same, make() has returned the manifest that there was.
   running.has_snapshot(report, manifest.covered > parts_.snapshots->covered());
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   parts_.newest->set(manifest);
@@ -163,7 +166,7 @@ Status GleanScheduler::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = parts_.runtime->now_us();
   running.at({.stage = GleanStage::kInstall});
-  (void)parts_.installer->take_cpu_us();  // of an installation that failed
+  (void)parts_.installer->take_cpu_us();  // discards that of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(parts_.installer->install(manifest, drop, &report));
   FOEDUS_CHECK(parts_.installer->settle(manifest, before));
@@ -172,14 +175,16 @@ Status GleanScheduler::run(Drop drop) {
   FOEDUS_CHECK(parts_.retention->reclaim_files(std::move(manifest), &report));
   report.reclaim_us = parts_.runtime->now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + parts_.installer->take_cpu_us();
-  report.total_cpu_us += parts_.retention->take_cpu_us();  // a removal's end may count for the next
+  // A removal that goes on after this glean counts for the next one.
+  report.total_cpu_us += parts_.retention->take_cpu_us();
   report.total_us = parts_.runtime->now_us() - begin_us;
   running.has_ended(report);
   parts_.requests->count(report);
   return {};
 }
 
-// Installs nothing: no transaction will read volatile pages any more, so they need no files.
+// Makes the last snapshot without installing it. No transaction will follow a pointer in a volatile
+// page any more, so the files of earlier snapshots are removed all the same.
 Status GleanScheduler::run_last() {
   GleanReport report;
   FOEDUS_TRY(

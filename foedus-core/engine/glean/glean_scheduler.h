@@ -1,7 +1,7 @@
 #pragma once
-// GleanScheduler: the gleaner's task. It decides when an open database makes its next snapshot, and
-// has it made, installed, and the log cut (paper §7). Before the first it ends the recovery that
-// open() began (recovery.h).
+// GleanScheduler: the gleaner's task. It first completes the recovery that open() began
+// (recovery.h). Then it decides when the next snapshot is due, has it made and installed, and cuts
+// the log (paper §7).
 //
 //   due ──► order: durable epoch, then the log's segments ──► make_snapshot() ──► manifest durable
 //                                                                                     │
@@ -61,11 +61,12 @@ class GleanScheduler final : public base::Task {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Makes a snapshot that covers all commits so far, installs it and drops all volatile pages that
-  // did not change since. On an error, the gleaner's, the database is what it was.
+  // Has the gleaner's task make a snapshot that covers all commits so far, install it, and drop all
+  // volatile pages that did not change since. Returns the error of a glean that failed; the data
+  // are the same then.
   Result<GleanReport> glean(const GleanProgressSink& progress);
-  // Makes a last snapshot, of all commits, if it is expected to take no longer than `most_us`. All
-  // commits will be durable with or without it, so failures are told to the log sink only.
+  // Makes a last snapshot, which covers all commits, if that is expected to take `most_us` at most.
+  // The log makes all commits durable anyway, so only the operator is told of a failure.
   // REQUIRES: recovery was successful; all transactions are over, and none begins any more.
   void make_last(std::uint64_t most_us);
   // Makes the task check whether a glean is due.
@@ -93,11 +94,11 @@ class GleanScheduler final : public base::Task {
   const Parts parts_;
 
   // Used by step().
-  bool has_recovered_ = false;      // and its leftover work is still to be done
+  bool has_recovered_ = false;      // recovery has left work to reclaim_recovered()
   std::uint64_t last_us_;           // when the last glean began
   std::uint64_t step_request_ = 0;  // the last request when the step began
 
-  // Time when make_last() gives up its glean; 0: not called. Own synchronization.
+  // Time at which the glean of make_last() is given up; 0: there is none. Own synchronization.
   base::AtomicWord<std::uint64_t> last_until_us_;
 };
 

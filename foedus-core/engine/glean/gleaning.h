@@ -1,18 +1,19 @@
 #pragma once
-// Gleaning: the parts of an open database that make its snapshots, each of which knows those before
-// it. The gleaner's task runs all of them, one at a time; some answer questions of other threads.
+// Gleaning: the parts of an open database that make its snapshots, each of which uses those before
+// it. They run in the gleaner's task, except that the throttle has its own task. Some of their
+// functions can be called by any thread.
 //
 //   newest      the newest manifest (E27)
 //   requests    calls that wait for a glean
 //   forecast    how long gleans take
 //   throttle    slows writers to the gleaner's pace (E18)
 //   deltas      phases of the deltas of Master-Trees
-//   installer   snapshot pages into storages (E17)
+//   installer   installs snapshot pages in storages, drops volatile ones (E17)
 //   retention   which files of snapshots stay (E16, E37, E50)
 //   orders      what the gleaner reads (E15)
 //   tail        the snapshot of a recovered tail (E40)
-//   recovery    of the log, before all else
-//   scheduler   when a glean is due; the task
+//   recovery    recovery from the log, before any glean
+//   scheduler   the gleaner's task; decides when a glean is due
 
 #include <cstdint>
 #include <memory>
@@ -42,8 +43,8 @@ class Gleaning {
     SessionMemory* session_memory = nullptr;
     UnappliedTail* unapplied = nullptr;
     const OperatorLog* operator_log = nullptr;
-    // Slots of the clock that no other thread uses: the task's own, and the first one of all
-    // installers but one.
+    // Slots of the clock that no other thread uses: that of the gleaner's task, and the first of
+    // those of the install threads.
     std::uint32_t session = 0;
     std::uint32_t install_sessions = 0;
   };
@@ -59,7 +60,7 @@ class Gleaning {
   void add_stats(Stats* stats) const;
 
  private:
-  // What the parts get, of those that were made before.
+  // Return the Parts of one part each, with pointers to the parts that were made before it.
   SnapshotInstaller::Parts installer_parts(const Parts& parts);
   GleanOrders::Parts orders_parts(const Parts& parts);
   TailGlean::Parts tail_parts(const Parts& parts);

@@ -1,10 +1,10 @@
 #pragma once
-// InstallThreads: the threads that install a snapshot together with the gleaner's own. Each belongs
+// InstallThreads: threads that install a snapshot together with the gleaner's thread. Each belongs
 // to a SOC, and has a stock of pages and a cache pin of its own (storage/base/install_workers.h).
 //
-//   E49 A thread runs for as long as one installation, and works only while run() is called. So the
-//       caller's pin (E17) holds the pages that the thread looks at, from before its work begins
-//       until after it has ended. Its own pin is for pages of the cache.
+//   E49 A thread lives as long as one installation, and works only during a call of run(). So the
+//       pin of the caller (E17) protects the volatile pages that the thread looks at, from before
+//       its work begins until after it has ended. The thread's own pin is for pages of the cache.
 
 #include <cstdint>
 #include <functional>
@@ -38,12 +38,13 @@ class InstallThreads final : public storage::InstallWorkers {
     // The threads use the clock's slots from this one on, which are theirs alone.
     std::uint32_t first_slot = 0;
   };
-  // `count`: all installers, the caller's thread included; more than one. `first`: the caller's
-  // worker.
+  // `count`: number of installers, more than one; the caller's thread is one of them, with the
+  // worker `first`.
   InstallThreads(const Parts& parts, std::uint32_t count, const Worker& first);
   ~InstallThreads() override;
 
-  // Stops the threads when it goes. They are started when there is work for them.
+  // Spans one installation: run() starts the threads when there is work for them, and the
+  // destructor stops them.
   class Running {
    public:
     explicit Running(InstallThreads* threads) : threads_(threads) {}
@@ -60,8 +61,8 @@ class InstallThreads final : public storage::InstallWorkers {
   std::span<const Worker> workers() const override { return workers_; }
   void run(const std::function<void(std::size_t)>& work) override;
 
-  // Returns pages that the threads have dropped to the pool, if they are due. REQUIRES, as all that
-  // follows: run() is not called.
+  // Returns pages that the threads have dropped to the pool, if they are due. REQUIRES, as the next
+  // two functions do: no run() is in progress.
   void reclaim();
   // Returns the number of dropped pages that wait for their epochs.
   std::uint64_t retired_count() const;
@@ -80,13 +81,13 @@ class InstallThreads final : public storage::InstallWorkers {
   std::vector<std::unique_ptr<Thread>> threads_;  // of all workers but the first; constant
   // Used by the caller's thread.
   std::size_t started_ = 0;
-  bool has_tried_ = false;  // to start all of them
+  bool has_tried_ = false;  // start() was called in this installation
 
   base::WaitPoint done_;
   std::mutex mutex_;
   // Guarded by mutex_.
   const std::function<void(std::size_t)>* work_ = nullptr;  // of the last run()
-  std::size_t left_ = 0;                                    // threads that have not done it
+  std::size_t left_ = 0;                                    // threads that have not ended work_
   std::uint64_t cpu_us_ = 0;
 };
 

@@ -8,17 +8,18 @@ namespace {
 
 constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
 constexpr std::uint64_t kLentLookUs = 200;
-// Longest waits for dropped pages: the first where an older transaction keeps them, the second
-// where only threads without a processor do.
+// Longest waits for dropped pages: the first if an older transaction may still look at them, the
+// second if there is no such transaction, and only threads without a processor delay the epoch.
 constexpr std::uint64_t kRoomWaitUs = 200'000;
 constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kRoomPart = 16;  // one part of all pages, free, is room
+constexpr std::uint64_t kRoomPart = 16;  // it is enough if this part of all pages is free
 
 }  // namespace
 
-// Calls in all pages that the cache has borrowed, which takes an epoch or two (K14). A large
-// transaction then finds more than its last try did. Returns whether any came.
+// Calls in all pages that the cache has borrowed, which takes an epoch or two (K14). Returns
+// whether any came back. It takes all of them, because a large transaction needs more than its last
+// try got.
 bool PageRoom::call_in_lent() {
   page::PagePool& pool = *parts_.pool;
   const std::uint64_t begin_us = parts_.runtime->now_us();
@@ -55,8 +56,8 @@ bool PageRoom::make() {
   return true;
 }
 
-// Returns whether a transaction that may look at dropped pages has been open for longer than
-// `waited_us`. A call of transact() that waits for room is at work, but has none open.
+// Returns whether a transaction has been open for longer than `waited_us`, so that it may look at
+// dropped pages. A session in transact() that waits here has no open transaction between two tries.
 bool PageRoom::is_kept_waiting(std::uint64_t waited_us) const {
   const std::uint64_t now_us = parts_.runtime->now_us();
   bool is_kept = false;

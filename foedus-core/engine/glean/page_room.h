@@ -1,5 +1,5 @@
 #pragma once
-// PageRoom: makes room when memory for volatile pages is spent. Any thread.
+// PageRoom: makes pages free when the memory for volatile pages is used up. Any thread.
 
 #include <cstdint>
 
@@ -24,9 +24,9 @@ class PageRoom {
   PageRoom(const PageRoom&) = delete;
   PageRoom& operator=(const PageRoom&) = delete;
 
-  // Calls in the pages that the cache has borrowed. If there are none, gleans, and waits until the
-  // dropped pages may be used again. Returns true if there is more room than before, or a sixteenth
-  // of all memory for pages.
+  // Calls in the pages that the cache has borrowed, and returns true if any came back. Otherwise
+  // has a glean made, and waits until the dropped pages may be used again: returns true if fewer
+  // pages are in use than before, or more than a sixteenth of all pages is free.
   bool make();
 
  private:

@@ -14,23 +14,24 @@ namespace foedus::engine {
 
 namespace {
 
-// Least number of mappers, and of reducers. Nothing else is at work, and each composer waits for
-// old pages: a device reads several sooner if it is asked for them together.
+// Least number of mappers, and of reducers and composers. Recovery has the processors for itself,
+// and a composer mostly waits for old pages: a device is faster if several composers read at once.
 constexpr std::uint32_t kTasksMin = 8;
 
-// Most records of new storages that may wait for a first touch.
+// Most records of storages without a snapshot that may wait for a first touch, see can_wait().
 constexpr std::uint64_t kNewRecordsMax = 1u << 16;
 
 }  // namespace
 
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
-  // The files that were found may be visible only. They become durable (L21) before others are
-  // removed on their account.
+  // Files that were found may be in the system's cache only. They are made durable (L21) before
+  // recovery relies on them and removes others.
   FOEDUS_CHECK(parts_.log->make_cut_durable());
   manifest_ = std::move(newest);
   if (!manifest_.has_value()) return {};
   FOEDUS_CHECK(publish_found());
-  // The log's cut may be before that epoch: it has no mark of epochs without a record (L18).
+  // The snapshot's epochs are durable, too. The log's cut, announced before, may be an earlier one,
+  // since the log has no marks of epochs without a record (L18).
   parts_.durability->announce(manifest_->covered);
   for (const snapshot::ManifestStorage& one : manifest_->storages) {
     parts_.catalog->announce_found(
@@ -39,8 +40,8 @@ Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   return {};
 }
 
-// Publishes the snapshots that could be read before the database was closed. Only the newest is
-// part of the database: an older one that is damaged is not kept.
+// Makes the found snapshots readable. A damaged manifest of an older one is reported and removed;
+// only damage of the newest one is an error, because the database needs that one alone.
 Status Recovery::publish_found() {
   FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
              snapshot::find_manifests(parts_.device));
@@ -49,7 +50,7 @@ Status Recovery::publish_found() {
     if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
       parts_.operator_log->say(LogLevel::kWarning,
                                "an old snapshot is lost: " + manifest.status().message());
-      // With it, no glean could tell which older files may be removed.
+      // While the damaged manifest is there, any older file may be its own, and none is removed.
       FOEDUS_CHECK(device::unless_gone(snapshot::remove_manifest(parts_.device, number)));
       continue;
     }
@@ -81,9 +82,10 @@ Status Recovery::check_given_up() const {
   return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
 }
 
-// Returns whether the snapshot of a tail is made while the database is open. That of a short tail
-// is made at once, so that no row waits. Rows of storages without a page in any snapshot all become
-// volatile, as these storages are (E41): there may be few of them.
+// Returns whether the rows of the tail may wait while the open database makes the snapshot. Those
+// of a short tail, or of one that is not in memory, may not: its snapshot is made at once. In
+// storages that have no page in a snapshot yet, all rows have to be applied to volatile pages
+// (E41), so only a few of these may wait.
 bool Recovery::can_wait(const SortedTail& tail) const {
   const std::uint64_t touch_bytes = parts_.options->glean.touch_bytes;
   if (!tail.is_in_memory() || tail.bytes() < touch_bytes) return false;
@@ -115,22 +117,22 @@ Status Recovery::compose(SortedTail* tail) {
   return {};
 }
 
-// Reads the found catalog, and makes a snapshot of what was found, or holds its tail.
+// Reads the found catalog, and sorts the tail. Then makes its snapshot, or lets its rows wait.
 Status Recovery::glean_tail(FoundCatalog* found) {
   const log::Log& log = *parts_.log;
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
   FOEDUS_TRY(*found, read_found_catalog(log, previous, parts_.runtime));
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
-  // Without news no snapshot is made: otherwise a database that is opened often would keep only
-  // copies of one.
+  // If the tail has no records, no snapshot is made. Otherwise a database that is opened often
+  // would soon keep only copies of one snapshot.
   if (previous != nullptr && !found->has_news) return {};
-  // Without storages no first snapshot is made. After an earlier one, whose storages were all
-  // dropped, one is: it alone lets go of their files.
+  // The first snapshot of a database is not made without storages. A later one is, after all
+  // storages were dropped: only then can the files of the earlier one be removed.
   if (previous == nullptr && found->storages.empty()) return {};
   BorrowedMemory borrowed(parts_.session_memory, bytes_to_borrow());
   GleanOrder order = parts_.orders->base(kTasksMin, borrowed.bytes(), nullptr);
-  order.memory = nullptr;  // the gleans to come have other sizes
+  order.memory = nullptr;  // later gleans have reducers of another size
   order.reads_ahead = true;
   order.segments = std::move(tail.segments);
   order.previous = previous;
@@ -145,8 +147,8 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   return can_wait(*sorted) ? hold(std::move(sorted), &borrowed, covered) : compose(sorted.get());
 }
 
-// Returns the bytes to borrow off the bound of volatile pages. There are none yet: a tail that the
-// gleaner's memory does not hold takes up to half of theirs.
+// Returns the bytes to borrow from the memory of volatile pages, of which there are none yet. If
+// the tail does not fit into the gleaner's memory, it borrows up to half of that.
 std::uint64_t Recovery::bytes_to_borrow() const {
   const log::Log& log = *parts_.log;
   std::uint64_t log_bytes = 0;
@@ -158,7 +160,8 @@ std::uint64_t Recovery::bytes_to_borrow() const {
   return std::min(wanted - std::min(wanted, own), parts_.pool->bytes_max() / 2);
 }
 
-// Keeps the tail for later. Without memory for the sessions that apply its rows, composes it.
+// Lets the rows of the tail wait for their first touch. If there is no memory for the sessions that
+// apply them, makes the snapshot now.
 Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered) {
   const std::uint64_t bytes = tail->bytes();
   auto unapplied = Unapplied::make({.options = parts_.options,
@@ -179,8 +182,8 @@ Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed
   return {};
 }
 
-// Gleans the tail. On a full device it removes older snapshots, and log that the newest one covers,
-// and tries again.
+// Does glean_tail(). If the device is full, removes snapshots before the newest one and log
+// segments that this one covers, and tries once more.
 Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   Status status = glean_tail(found);
   if (status.code() != ErrorCode::kOutOfSpace || !manifest_.has_value()) return status;
@@ -195,9 +198,9 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
 }
 
 // Removes files that the newest snapshot does not need and no transaction reads. Moves live pages
-// only if far too many are superseded, because earlier runs were too short for it. Otherwise the
-// running database moves them while no caller waits. Moves none if a tail waits, which follows the
-// snapshot that was found.
+// only if far too many pages are superseded, because earlier runs were too short to do so.
+// Otherwise the open database moves them later, while no caller waits. Moves none if rows of a tail
+// wait: the tail's snapshot is made from the snapshot that was found.
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;
@@ -210,7 +213,7 @@ Status Recovery::tidy() {
   }
   FOEDUS_SYNC_POINT("recovery:before_removal");
   FOEDUS_CHECK(parts_.retention->remove_superseded());
-  // The log begins a segment, for which there may be no space without this (E16).
+  // The log is about to begin a segment, for which a full device may need this space (E16).
   return parts_.log->remove_found_segments_up_to(manifest_->covered);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// Recovery: makes a snapshot from the tail of the log, which the newest snapshot does not cover, by
-// a glean (paper §6.3, appendix B.3). Meanwhile snapshot transactions read the snapshots that were
-// found. A long tail is only sorted: the database opens, and the tail's rows wait for their first
-// touch (unapplied.h).
+// Recovery: makes a snapshot of the log's tail, which the newest snapshot does not cover, by a
+// glean (paper §6.3, appendix B.3). Meanwhile snapshot transactions read the snapshots that were
+// found. A long tail is only sorted before the database opens: its rows are applied when an
+// operation first touches them (unapplied.h), and the open database makes the snapshot.
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
 //   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
@@ -74,16 +74,16 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  // Makes the snapshots that were found readable, before any user has a session. `newest`: the
-  // newest one, if any.
+  // Makes the log's cut durable and the snapshots that were found readable, before any user has a
+  // session. `newest`: the manifest of the newest snapshot, if there is one.
   Status begin(std::optional<snapshot::Manifest> newest);
-  // Does the rest. Called once, by the gleaner's task.
+  // Recovers the tail and the catalog, and starts the log. Called once, by the gleaner's task.
   void run();
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Returns the newest epoch of what was found that no snapshot had when recovery ended; none:
-  // there was nothing. REQUIRES: OpenState::is_recovery_over().
+  // Returns the last epoch of the tail whose rows wait; none if recovery has left no such rows:
+  // then a snapshot has all commits that were found. REQUIRES: OpenState::is_recovery_over().
   Epoch found_up_to() const { return found_up_to_; }
 
  private:
@@ -101,8 +101,8 @@ class Recovery {
   const Parts parts_;
 
   // Used by begin(), then by run().
-  std::optional<snapshot::Manifest> manifest_;  // the newest one
-  std::unique_ptr<Unapplied> unapplied_;        // rows of the tail, if they wait
+  std::optional<snapshot::Manifest> manifest_;  // of the newest snapshot
+  std::unique_ptr<Unapplied> unapplied_;        // rows of the tail that wait; null: none do
   Epoch found_up_to_;                           // constant once recovery is over
 };
 

@@ -15,7 +15,7 @@ namespace {
 // Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 constexpr std::uint64_t kUnusedPagesLookUs = 500;  // between two looks at retired pages
-constexpr std::uint64_t kPagesWaitUs = 20'000;     // for the same, between two rounds
+constexpr std::uint64_t kPagesWaitUs = 20'000;     // longest wait for these between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
@@ -24,7 +24,7 @@ constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle 
 
 SnapshotInstaller::SnapshotInstaller(const Parts& parts)
     : parts_(parts), pages_(parts.pool, parts.clock, 0) {
-  pages_.fill_stock();  // an exchange of pages takes pages
+  pages_.fill_stock();  // an exchange of pages takes free pages
   const std::uint64_t most = parts.pool->bytes_max() / kPageBytesPerInstaller;
   const auto installers =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(parts.options->glean.installers, most));
@@ -136,7 +136,8 @@ Status SnapshotInstaller::install_storage(const snapshot::ManifestStorage& stora
   const auto known = needed_from_.find(storage.id);
   const page::SnapshotNumber installed =
       known == needed_from_.end() ? page::SnapshotNumber{} : known->second;
-  // If it is the first snapshot, the entry has to be there before pointers lead to it.
+  // The first snapshot of a storage needs its entry before pointers lead to the snapshot: if the
+  // installation fails half way, oldest_needed() then counts it.
   needed_from_.try_emplace(storage.id, of.number);
   epoch::EpochClock& clock = *parts_.clock;
   std::vector<std::uint64_t> files;

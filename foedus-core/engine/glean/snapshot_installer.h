@@ -1,10 +1,10 @@
 #pragma once
 // SnapshotInstaller: installs a snapshot's pages in all storages, and drops the volatile pages that
-// they replace (paper §7.5). It knows for each storage which snapshots its pages may still lead to.
+// they replace (paper §7.5). It remembers for each storage the oldest snapshot to which its
+// volatile pages may still lead.
 //
-//   E17 Installing pins the reclamation of pages for one storage at a time. It does so before it
-//       looks whether the storage was dropped: a later drop waits for the pin before it frees
-//       pages.
+//   E17 The installer pins an epoch for one storage at a time. It pins before it looks whether the
+//       storage was dropped: a drop that comes later waits for the pin before it frees pages.
 //
 // Used by the gleaner's task alone.
 
@@ -33,8 +33,8 @@
 
 namespace foedus::engine {
 
-// Which volatile pages are dropped: none, as many as memory asks for without or with used ones, or
-// all that can be.
+// Which volatile pages an installation drops: none, as many as the drop goal asks for (kUnused:
+// those with the mark of use are spared), or all that can be dropped.
 enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
 
 class SnapshotInstaller {
@@ -53,8 +53,8 @@ class SnapshotInstaller {
     const GleanRequests* requests = nullptr;
     DeltaPhases* deltas = nullptr;
     const OperatorLog* operator_log = nullptr;
-    // Slots of the clock that no other thread uses: the task's own, and the first one of all other
-    // installers.
+    // Slots of the clock that no other thread uses: that of the gleaner's task, and the first of
+    // those of the install threads.
     std::uint32_t session = 0;
     std::uint32_t install_sessions = 0;
   };
@@ -62,32 +62,35 @@ class SnapshotInstaller {
   SnapshotInstaller(const SnapshotInstaller&) = delete;
   SnapshotInstaller& operator=(const SnapshotInstaller&) = delete;
 
-  // Installs the snapshot in all storages, and drops pages. Counts these in `report`. Spares used
-  // pages where memory asks for room (CLOCK's second chance). If the target is not met without
-  // them, the next glean begins at once, and drops those that were not used again until then. An
-  // exchange of pages takes free pages. Where there are next to none, a round frees what the next
-  // one needs, and used pages are dropped as well.
+  // Installs the snapshot in all storages, drops volatile pages, and counts these in `report`. With
+  // kAsNeeded, spares pages used since the last installation (CLOCK's second chance). If too many
+  // pages stay, the next glean is due soon, and drops those that were not used again. If less than
+  // an eighth of all pages is free, goes over the storages again at once, and drops used pages,
+  // too: an exchange of pages takes free pages, which each round makes for the next.
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
-  // Looks again at storages in which something led to snapshots older than `before` (O16), since a
-  // session was there. The session is hardly at the same place again.
+  // Installs again, dropping nothing, in storages that may still lead to snapshots before `before`
+  // (O16), because sessions were at work on their pages. A session is hardly ever on the same page
+  // at the next round. Gives up after some rounds; see oldest_needed().
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
-  // Does what the next glean would, since there is none while nothing is written. Returns whether
-  // it did. A lack of memory is reported, but fails no request for a glean: the next look may go
-  // well.
+  // Does settle() for the newest snapshot, since no glean does it while nothing is written. Returns
+  // false if that was not needed, was done a moment ago, or failed. The operator is told of a
+  // failure; no request for a glean fails by it, and a later call tries again.
   bool settle_while_idle();
-  // Notes that nothing volatile leads to snapshots before that one: there are no volatile pages.
+  // Notes that no volatile page leads to snapshots before that of `manifest`. Called while there
+  // are no volatile pages, or no transaction reads them any more.
   void set_installed(const snapshot::Manifest& manifest);
-  // Returns the oldest snapshot that something volatile may lead to (E16).
+  // Returns the oldest snapshot to which a volatile page or root pointer may lead (E16).
   page::SnapshotNumber oldest_needed() const;
   // Returns how many installations have begun.
   std::uint64_t installations() const { return installations_; }
 
-  // Returns dropped pages to the pool, for any session to take.
+  // Returns to the pool those dropped pages that no transaction can look at any more.
   void reclaim();
-  // Returns the number of pages in use above `percent` of all that there can be.
+  // Returns how many pages are in use above `percent` of all pages. Dropped pages that wait for
+  // reclaim() do not count.
   std::uint64_t pages_above(std::uint32_t percent) const;
   const DropGoal& drop_goal() const { return drop_goal_; }
-  // Returns the processor time of the threads beside the caller's, since the last call.
+  // Returns the processor time of the install threads since the last call.
   std::uint64_t take_cpu_us();
 
  private:
@@ -101,14 +104,14 @@ class SnapshotInstaller {
 
   const Parts parts_;
   page::SessionPages pages_;
-  std::unique_ptr<InstallThreads> threads_;  // null: there is one installer
+  std::unique_ptr<InstallThreads> threads_;  // null: the gleaner's thread installs alone
 
   DropGoal drop_goal_;                  // of the last installation
   std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
   std::uint64_t settled_us_ = 0;        // when settle_while_idle() last looked
   std::uint64_t installations_ = 0;
-  // By storage: nothing volatile leads to pages of snapshots before this one (E16). Storages that
-  // were never installed, or are gone, have no entry.
+  // For each storage, a snapshot: no volatile page leads to pages that only earlier snapshots have
+  // (E16). A storage that was never installed, or was dropped, has no entry.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 };
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may 
 constexpr std::uint64_t kReadersLookUs = 500;
 constexpr std::uint64_t kDiskFactor = 3;
 constexpr std::uint64_t kDiskPagesFree = 1024;  // beside kDiskFactor for each live page
-constexpr std::uint64_t kMovedShare = 4;  // of the live pages: a move writes less than this part
+constexpr std::uint64_t kMovedShare = 4;  // a move is expected to write this part of live pages
 
 }  // namespace
 
@@ -45,13 +45,13 @@ void SnapshotRetention::make_wanted_tier_room() {
   if (parts_.device->wants_room()) make_tier_room();
 }
 
-// Makes room in the NVM tier. A tier that fails or is full stops no glean that finds room.
+// Makes room in the NVM tier. A failure is only reported: the glean may find room all the same.
 void SnapshotRetention::make_tier_room() {
   const Status moved = parts_.device->make_room();
   if (!moved.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, moved);
 }
 
-// Returns the pages of all snapshot files. A file is there for as long as a manifest lists it.
+// Returns the number of pages in all snapshot files. A file exists as long as a manifest lists it.
 Result<std::uint64_t> SnapshotRetention::pages_of_files() const {
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(parts_.device));
   std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint64_t> files;
@@ -71,7 +71,7 @@ Result<std::uint64_t> SnapshotRetention::pages_of_files() const {
 Status SnapshotRetention::make_disk_room(std::uint64_t pages) {
   const std::optional<snapshot::Manifest> newest = parts_.newest->get();
   if (!newest.has_value()) return {};
-  // The bound is that of the live pages now: how many there will be is not known yet.
+  // The bound counts the live pages of the newest snapshot: those of the next are not known yet.
   const std::uint64_t bound = kDiskFactor * parts_.newest->live_pages() + kDiskPagesFree;
   FOEDUS_TRY(const std::uint64_t there, pages_of_files());
   if (there + pages <= bound) return {};
@@ -85,13 +85,13 @@ Status SnapshotRetention::give_up_older() {
   FOEDUS_CHECK(parts_.newest->look_again());
   parts_.snapshots->expire_all_but_newest();
   FOEDUS_CHECK(wait_and_remove());
-  closer_.wait();  // E50: what sorts next may have to spill
+  closer_.wait();  // E50: the next glean may spill before it waits for the blocks itself
   make_tier_room();
   return {};
 }
 
-// Moves live pages of mostly superseded files. `manifest` becomes that of the same snapshot in new
-// files.
+// Moves live pages out of mostly superseded files. `manifest` is replaced by the newest one, which
+// has the same snapshot, with the new files if pages have moved.
 Status SnapshotRetention::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(parts_.newest->restore_lost());
   *manifest = *parts_.newest->get();
@@ -102,7 +102,7 @@ Status SnapshotRetention::move_pages(snapshot::Manifest* manifest, GleanReport* 
   *manifest = std::move(*moved);
   parts_.newest->set(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
-  GleanReport second;  // nothing is dropped: `report` keeps its counts
+  GleanReport second;  // this installation drops nothing, and must not change counts of `report`
   return parts_.installer->install(*manifest, Drop::kNone, &second);
 }
 
@@ -127,7 +127,8 @@ void SnapshotRetention::stamp_removal() {
   stamped_installation_ = parts_.installer->installations();
 }
 
-// Removes files once their readers are over. If they are not over soon, a later step does it.
+// Stamps and removes files, once transactions up to the stamp have ended. If that takes too long, a
+// later step removes them.
 Status SnapshotRetention::wait_and_remove() {
   epoch::EpochClock& clock = *parts_.clock;
   stamp_removal();
@@ -145,7 +146,8 @@ Status SnapshotRetention::remove_unread() {
 }
 
 Status SnapshotRetention::remove_if_unread() {
-  // A stamp from before the last installation says nothing of what is superseded now.
+  // The stamp does not count if an installation came after it. Transactions that began in between
+  // may have seen pointers to pages that are superseded only since then.
   if (stamped_installation_ != parts_.installer->installations()) removal_stamp_ = {};
   if (!removal_stamp_.is_valid() || parts_.clock->reclaimable() < removal_stamp_) return {};
   removal_stamp_ = {};
@@ -153,8 +155,8 @@ Status SnapshotRetention::remove_if_unread() {
   return remove_superseded();
 }
 
-// Reports an old manifest that is damaged, once. It is not in the way: its readers have it in
-// memory, and its files stay until it is not kept any more. Until then the operator may copy it.
+// Reports an old manifest that is damaged, once. The snapshot stays readable until the database is
+// closed: its readers have the manifest in memory, and its files stay while the snapshot is kept.
 Status SnapshotRetention::name_damaged(page::SnapshotNumber number) {
   if (damaged_.contains(number)) return {};
   Status status = snapshot::read_manifest(parts_.device, number).status();

@@ -1,6 +1,6 @@
 #pragma once
 // SnapshotRetention: which manifests, files and pages of snapshots stay, and for how long. Moves
-// live pages of mostly superseded files, and removes what nothing needs.
+// live pages out of mostly superseded files, and removes manifests and files that are not needed.
 //
 //   E16 The log is cut only up to what a durable manifest covers. For each storage the installer
 //       knows the oldest snapshot that something volatile may lead to (O16). Manifests before the
@@ -51,40 +51,44 @@ class SnapshotRetention {
   SnapshotRetention(const SnapshotRetention&) = delete;
   SnapshotRetention& operator=(const SnapshotRetention&) = delete;
 
-  // ---- while there are no volatile pages: recovery, and the last glean -------------------------
+  // ---- while no transaction reads volatile pages: recovery, and the last glean -----------------
 
-  // Makes the manifest the newest one, durable and readable; without `is_newest`, the newest so
-  // far. Nothing in memory leads to earlier snapshots.
+  // Takes over a durable manifest as the newest one, and makes its snapshot readable. `is_newest`:
+  // false for one that was found at open and will be followed by a newer one. REQUIRES: no
+  // transaction follows pointers of volatile pages to earlier snapshots any more.
   void take_uninstalled(const snapshot::Manifest& manifest, bool is_newest = true);
-  // Removes manifests and files that nothing needs (E16, E53). A later call finds those that could
-  // not be removed. REQUIRES: no volatile page leads to pages that only earlier snapshots have, and
-  // no transaction is open that may have seen one that did.
+  // Removes manifests and files that are not needed (E16, E53). A later call tries those again that
+  // could not be removed. REQUIRES: no transaction, open now or later, can follow a pointer of a
+  // volatile page to a removed file.
   Status remove_superseded();
 
   // ---- gleans ----------------------------------------------------------------------------------
 
-  // Makes room for `pages` more within the bound of disk (E37). If there is too little, makes sure
-  // that nothing volatile leads to snapshots before the newest one, and removes these.
+  // Makes room for `pages` more pages within the bound of E37. If there is too little, lets kept
+  // snapshots before the newest one expire, settles storages that still lead to these, and removes
+  // them.
   Status make_disk_room(std::uint64_t pages);
   // Returns once all blocks of removed files are free (E50).
   void wait_for_blocks() { closer_.wait(); }
-  // Moves live pages and removes files (E16). A later glean, or open(), removes what a failure
-  // leaves. `manifest`: the newest one, which is installed.
+  // Moves live pages out of mostly superseded files, and removes files (E16). If this fails, a
+  // later glean or open() removes the rest. `manifest`: the newest one, which is installed.
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
-  // Does what recovery, for whose end callers waited, has left to the running database.
+  // Moves pages and removes files after recovery, which leaves this work because callers wait for
+  // its end.
   void reclaim_recovered();
-  // Makes room after a glean that failed for want of it (E27). Makes the newest manifest durable
-  // and known here. Earlier snapshots are kept no longer, and are removed.
+  // Makes room after a glean that failed because the device is full. If that glean left a manifest,
+  // makes it durable and the newest one (E27). Removes the snapshots before the newest one.
   Status give_up_older();
   // Returns the processor time of the removals, since the last call.
   std::uint64_t take_cpu_us() { return closer_.take_cpu_us(); }
 
   // ---- between gleans --------------------------------------------------------------------------
 
-  // Stamps files for removal: transactions that began before now may have seen older pointers.
+  // Notes the current epoch as the stamp of removal: transactions that began up to it may have seen
+  // pointers to earlier snapshots, so the removal waits for their end.
   void stamp_removal();
-  // Removes files that were stamped, or whose last reader has left, if no transaction reads them.
-  // A later call finds what could not be removed.
+  // Removes files if the transactions up to the stamp have ended. If the last reader of an old
+  // snapshot has left, sets the stamp first. A later call tries again what could not be removed.
   Status remove_unread();
   // Makes room in the NVM tier if the device asks for it.
   void make_wanted_tier_room();
@@ -99,9 +103,10 @@ class SnapshotRetention {
 
   const Parts parts_;
   device::FileCloser closer_;
-  // Files wait for transactions that began up to this epoch; none: no files wait.
+  // The removal waits for transactions that began up to this epoch; none: there is no removal to
+  // do.
   Epoch removal_stamp_;
-  std::uint64_t stamped_installation_ = 0;  // the last one before the stamp
+  std::uint64_t stamped_installation_ = 0;  // number of the last installation before the stamp
   // Old manifests that were found damaged and reported to the operator.
   std::set<page::SnapshotNumber> damaged_;
 };

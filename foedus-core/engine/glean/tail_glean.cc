@@ -10,15 +10,15 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kNextTailUs = 2'000'000;  // after a failure
-constexpr std::uint64_t kEndLookUs = 20'000;      // while something keeps the rows from their end
+constexpr std::uint64_t kNextTailUs = 2'000'000;  // until the next try, after a failure
+constexpr std::uint64_t kEndLookUs = 20'000;      // the same, if the rows could not be ended yet
 constexpr std::uint64_t kUnusedLookUs = 500;
 
 }  // namespace
 
 void TailGlean::take(std::unique_ptr<Unapplied> unapplied) {
   parts_.unapplied->set(std::move(unapplied));
-  has_tail_.store_relaxed(1);  // order: relaxed, recovery is over afterwards
+  has_tail_.store_relaxed(1);  // order: relaxed, the end of recovery comes after it
 }
 
 bool TailGlean::step(std::uint64_t request) {
@@ -44,7 +44,7 @@ bool TailGlean::step(std::uint64_t request) {
   next_us_ = parts_.runtime->now_us() + (is_soon ? kEndLookUs : kNextTailUs);
   const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
   if (is_trouble) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, ended);
-  // Scans that wait for the end of the rows report it.
+  // A scan that waits for the end of the rows returns this error.
   if (is_trouble || std::exchange(is_troubled_, is_trouble)) {
     parts_.snapshots->set_trouble(is_trouble ? ended : Status());
     is_troubled_ = is_trouble;
@@ -52,8 +52,8 @@ bool TailGlean::step(std::uint64_t request) {
   return true;
 }
 
-// Frees the tail once no operation uses it. It has the memory of a glean: the next one waits a
-// little.
+// Frees the tail once no operation uses it. Until then it holds memory that gleans use, so the next
+// glean waits, but not past next_us_. Returns whether that glean may begin.
 bool TailGlean::forget(std::uint64_t now_us) {
   if (!rows()->is_unused()) {
     parts_.clock->hurry(parts_.clock->current());
@@ -91,7 +91,7 @@ Status TailGlean::glean() {
   FOEDUS_CHECK(parts_.retention->make_disk_room(0));
   std::optional<snapshot::Manifest> made = parts_.newest->get();
   GleanReport report;
-  // If it covers the tail, an earlier attempt has made the snapshot and failed afterwards.
+  // If the newest manifest covers the tail, an earlier try has made the snapshot and failed later.
   if (!made.has_value() || made->covered < rows()->covered()) {
     if (made.has_value()) rows()->tail().follow(*made);
     FOEDUS_SYNC_POINT("gleaning:before_tail");
@@ -100,7 +100,7 @@ Status TailGlean::glean() {
   parts_.newest->set(*made);
   FOEDUS_CHECK(parts_.log->remove_segments_up_to(made->covered));  // E16
   const std::uint64_t install_us = parts_.runtime->now_us();
-  (void)parts_.installer->take_cpu_us();  // of an installation that failed
+  (void)parts_.installer->take_cpu_us();  // discards that of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(parts_.installer->install(*made, Drop::kAsNeeded, &report));
   FOEDUS_CHECK(parts_.installer->settle(*made, before));

@@ -1,6 +1,6 @@
 #pragma once
-// TailGlean: the snapshot of a tail that recovery has sorted (unapplied.h), and the end of the rows
-// that wait for it. Until it is made, no other snapshot is (E40).
+// TailGlean: makes the snapshot of a tail that recovery has sorted (unapplied.h), and then ends the
+// waiting rows of the tail. Before that snapshot no other one is made (E40).
 //
 //   take() ──► snapshot durable ──► installed ──► rows ended (E41) ──► memory freed
 //
@@ -48,13 +48,15 @@ class TailGlean {
   // Takes over the unapplied tail, whose snapshot will be the next one (E40). Called before
   // recovery is over.
   void take(std::unique_ptr<Unapplied> unapplied);
-  // Makes the tail's snapshot, then ends its rows. A failure answers requests up to `request`.
-  // Returns false while no other snapshot is made (E40).
+  // Makes the tail's snapshot, and in later steps ends its rows and frees its memory. If the
+  // snapshot fails, answers requests up to `request`. Returns false if no other glean may begin
+  // now: the tail's snapshot is not made (E40), or the tail still holds memory that gleans use.
   bool step(std::uint64_t request);
 
   // ---- any thread, after recovery --------------------------------------------------------------
 
-  // Returns whether a log's tail is in no snapshot. It may be said for a moment longer.
+  // Returns whether the tail is in no snapshot yet. May return true for a moment after its snapshot
+  // was made.
   bool has_tail() const {
     // order: relaxed, take() comes before the end of recovery, for which the caller has waited.
     return has_tail_.load_relaxed() != 0;
@@ -71,9 +73,9 @@ class TailGlean {
   base::AtomicWord<std::uint32_t> has_tail_;
 
   bool is_gleaned_ = false;
-  bool is_troubled_ = false;       // its end failed the last time
-  std::uint64_t next_us_ = 0;      // time of the next try; after its end: until when gleans wait
-  page::SnapshotNumber number_{};  // of the tail's snapshot, once that is gleaned
+  bool is_troubled_ = false;       // the last try to end the rows failed
+  std::uint64_t next_us_ = 0;      // time of the next try; once rows have ended, see forget()
+  page::SnapshotNumber number_{};  // of the tail's snapshot, if is_gleaned_
 };
 
 }  // namespace foedus::engine
