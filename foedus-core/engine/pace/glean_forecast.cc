@@ -6,8 +6,8 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: a glean of less says little
-constexpr std::uint64_t kPagesAbove = 4;           // most_pages() adds one page for each so many
+constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: a glean of less tells too little
+constexpr std::uint64_t kPagesAbove = 4;           // most_pages() adds a page for 4 records
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void GleanForecast::Running::at(const GleanProgress& progress) {
 
 void GleanForecast::Running::has_snapshot(const GleanReport& report, bool is_news) {
   is_news_ = is_news;
-  size_ = forecast_->size_of(log_bytes_ - log_covered_);  // pages go when it is installed
+  size_ = forecast_->size_of(log_bytes_ - log_covered_);  // before installing drops volatile pages
   size_.pages = static_cast<double>(report.pages_written);
   if (!is_news) return;
   forecast_->learn_pages(report, log_bytes_ - log_covered_);
@@ -59,7 +59,7 @@ double GleanForecast::bytes_per_s(std::uint64_t log_bytes) const {
   return static_cast<double>(bytes) * 1e6 / std::max(us_of(bytes), 1.0);
 }
 
-// Returns the bytes of log that the running glean has not done.
+// Returns the bytes of the running glean's log that it has not processed.
 std::uint64_t GleanForecast::left_of_running() const {
   // order: relaxed both, an estimate.
   const std::uint64_t to = running_to_.load_relaxed();
@@ -85,7 +85,8 @@ double GleanForecast::us_to_room() const {
   return pace_.left(parts_.runtime->now_us()).us + us_of(next);
 }
 
-// Ignores a glean of less log: it says little, and would make gleans follow each other.
+// Learns how many pages a byte of log makes. Ignores gleans of little log: these write many pages a
+// byte, so the estimate would make the next glean due at once.
 void GleanForecast::learn_pages(const GleanReport& report, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
   const auto bytes = static_cast<double>(log_bytes);
@@ -95,8 +96,8 @@ void GleanForecast::learn_pages(const GleanReport& report, std::uint64_t log_byt
   records_per_byte_ = static_cast<double>(report.records_read) / bytes;
 }
 
-// The more log, the more of its records share a page. So less log than the
-// last time may change as many pages, but hardly more than one for each record.
+// The more log a glean has, the more of its records share a page. So a glean with less log than the
+// last one may write as many pages as that, but hardly more than 5 pages for 4 records.
 std::uint64_t GleanForecast::most_pages(std::uint64_t log_bytes) const {
   const auto records =
       static_cast<std::uint64_t>(records_per_byte_ * static_cast<double>(log_bytes));
@@ -104,8 +105,8 @@ std::uint64_t GleanForecast::most_pages(std::uint64_t log_bytes) const {
   return std::max(by_bytes, std::min(pages_last_, records + records / kPagesAbove));
 }
 
-// Caps the estimate: a glean writes hardly more pages than are live, and one for each 4 KiB of new
-// log.
+// Limits the estimate to the live pages and one page for each 4 KiB of log: a glean hardly writes
+// more.
 std::uint64_t GleanForecast::expected_pages(std::uint64_t log_bytes) const {
   const std::uint64_t pages_max = log_bytes / page::kPageBytes + parts_.newest->live_pages();
   // order: relaxed, an estimate

@@ -1,13 +1,13 @@
 #pragma once
 // GleanForecast: how much log waits for a snapshot, and how long gleans of it should take. The
-// write throttle knows by it what writers may write meanwhile (E18).
+// write throttle computes from it how fast writers may write meanwhile (E18).
 //
-//   word               written by      meaning, in bytes that the log had written
-//   log_covered_       Running         when the newest snapshot was begun
-//   running_from_, to_ Running         begin and end of the running glean's log
+//   word               written by      meaning: number of bytes that the log had written
+//   log_covered_       Running         when the glean of the newest snapshot began
+//   running_from_, to_ Running         at the begin and the end of the running glean's log
 //
-// The gleaner's task writes all, and each word is stored alone: a reader between two stores gets an
-// estimate that is off once.
+// The gleaner's task writes these words one by one: a reader between two stores gets one estimate
+// that is wrong.
 
 #include <cstdint>
 
@@ -35,20 +35,20 @@ class GleanForecast {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Returns the bytes of log that no snapshot covers, without those that were found at open.
+  // Returns the bytes of log that no snapshot covers. Log that was found at open does not count.
   std::uint64_t log_behind() const;
-  // Returns the part of log_behind() that is still to be done. The running glean's log counts by
-  // the share of its work that is left.
+  // Returns the bytes of log_behind() that are still to be processed. Of the running glean's log, a
+  // share counts that is the share of its work that is left.
   std::uint64_t backlog() const;
   // Returns the microseconds that a glean of `log_bytes` should take, installation included.
   double us_of(std::uint64_t log_bytes) const;
-  // Returns the bytes of log a second that such a glean should take.
+  // Returns the bytes of log a second that a glean of `log_bytes` should process.
   double bytes_per_s(std::uint64_t log_bytes) const;
-  // Returns the microseconds until volatile pages that change now can be dropped: until the running
-  // glean and the next one should have ended.
+  // Returns the microseconds until volatile pages that change now can be dropped. That is when the
+  // running glean and the next one should have ended.
   double us_to_room() const;
-  // Returns the microseconds until log can be cut: until the running glean should have its
-  // snapshot. 0: none runs, or its snapshot is made.
+  // Returns the microseconds until log can be cut. That is when the running glean should have made
+  // its snapshot. 0: no glean runs, or its snapshot is made.
   double us_to_log_room() const;
   // Returns the number of pages that a glean of `log_bytes` should write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
@@ -58,8 +58,8 @@ class GleanForecast {
   // A running glean. It takes all log that was written before it began and is in no snapshot yet.
   class Running {
    public:
-    // Called before the durable epoch is read: so the estimate exceeds the truth only by log that
-    // is not durable yet.
+    // Called before the order reads the durable epoch. So the glean's log is estimated too large
+    // only by log that is not durable yet.
     explicit Running(GleanForecast* forecast);
     ~Running() { forecast_->pace_.end(); }
     Running(const Running&) = delete;
@@ -67,19 +67,20 @@ class GleanForecast {
 
     // Learns how far the glean has come.
     void at(const GleanProgress& progress);
-    // Learns that its snapshot is durable. `is_news`: it covers more than the one before.
+    // Learns that the glean's snapshot is durable. `is_news`: it covers more epochs than the one
+    // before; false if there was nothing to glean.
     void has_snapshot(const GleanReport& report, bool is_news);
-    // Learns how long the successful glean took. Called last.
+    // Learns how long the glean took. Called last, and only for a successful glean.
     void has_ended(const GleanReport& report);
 
    private:
     GleanForecast* const forecast_;
-    const std::uint64_t log_bytes_;    // that the log had written
-    const std::uint64_t log_covered_;  // of these
+    const std::uint64_t log_bytes_;    // that the log had written when the glean began
+    const std::uint64_t log_covered_;  // of these, those that earlier snapshots cover
     GleanSize size_;
     bool is_news_ = false;
   };
-  // Returns an upper bound of the pages that a glean of `log_bytes` writes.
+  // Returns a high estimate of the pages that a glean of `log_bytes` writes.
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
 
  private:
@@ -90,7 +91,7 @@ class GleanForecast {
   const Parts parts_;
 
   // Used by the gleaner's task.
-  // Pages that the gleaner wrote for the newest snapshot, and its records for a byte of log.
+  // Of the last glean with enough log: the pages that it wrote, and its records per byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
 
@@ -99,8 +100,8 @@ class GleanForecast {
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
-  // Pages of the last snapshot for a byte of its log. The first value: a page for each small
-  // update.
+  // Pages that the same glean wrote per byte of log. The first value is for small updates, each of
+  // another page.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
 };
 

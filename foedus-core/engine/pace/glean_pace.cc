@@ -10,13 +10,13 @@ namespace {
 
 constexpr auto kInstall = static_cast<std::uint64_t>(GleanStage::kInstall);
 
-// Least amounts of log bytes, pages and volatile pages whose time says enough.
+// Least amounts of log bytes, pages and volatile pages from whose time a pace is learned.
 constexpr std::array<double, 3> kAmountMin = {1u << 20, 256, 256};
-// Share of a stage's time from which on only its own time so far counts.
+// Share of a stage's time after which the estimate is made from its progress alone.
 constexpr double kPassedTold = 0.25;
-// A shorter stage reports progress too seldom to show its course.
+// The course of a shorter stage is not learned: it reports progress too seldom.
 constexpr double kCourseUsMin = 200'000;
-// A stage whose end is not known is taken to need this share of its time so far, or more.
+// The rest of a running stage is estimated at this share of its time so far, or more.
 constexpr double kLeast = 1.0 / 16;
 constexpr double kSlownessMin = 0.5;
 constexpr double kSlownessMax = 4;
@@ -70,7 +70,8 @@ void GleanPace::at(const GleanProgress& progress, std::uint64_t now_us) {
   pass(std::min(done, 1.0), static_cast<double>(now_us - stage_since_us_.load_relaxed()));
 }
 
-// Takes in a report of progress. Points since the report before count as passed evenly.
+// Notes a report of progress. Points of the course that the stage has passed since the report
+// before are taken to lie evenly in the time between.
 void GleanPace::pass(double done, double elapsed_us) {
   // order: relaxed all, see left().
   const double done_before = done_.load_relaxed();
@@ -86,13 +87,13 @@ void GleanPace::pass(double done, double elapsed_us) {
   done_.store_relaxed(done);
 }
 
-// Takes the course of the stage that has just ended into the mean of the gleans before. Points that
-// no progress was reported for count as passed at the stage's end.
+// Updates the course of the stage that has just ended: the mean of this time and the course so far.
+// Points without reported progress count as passed at the end of the stage.
 void GleanPace::learn_course(double all_us) {
   if (all_us >= kCourseUsMin && points_passed_ >= kCoursePoints / 2) {
     std::fill(passed_us_.begin() + static_cast<std::ptrdiff_t>(points_passed_), passed_us_.end(),
               all_us);
-    auto& course = courses_[stage_.load_relaxed()];  // order: relaxed, its own word
+    auto& course = courses_[stage_.load_relaxed()];  // order: relaxed, its own store
     for (std::size_t i = 0; i < kCoursePoints; ++i) {
       // order: relaxed, an estimate.
       course[i].store_relaxed((course[i].load_relaxed() + passed_us_[i] / all_us) / 2);
@@ -101,7 +102,8 @@ void GleanPace::learn_course(double all_us) {
   points_passed_ = 0;
 }
 
-// Interpolates between two points of the course.
+// Returns the share of the stage's time that has passed when `done` of its progress is reported, by
+// linear interpolation of its course.
 double GleanPace::course_at(std::uint64_t stage, double done) const {
   const double at = done * kCoursePoints;
   const auto index = std::min(static_cast<std::size_t>(at), kCoursePoints - 1);
@@ -113,7 +115,8 @@ double GleanPace::course_at(std::uint64_t stage, double done) const {
 
 void GleanPace::end() { since_us_.store_relaxed(0); }  // order: relaxed, see left()
 
-// Takes the mean of the last glean and those before: the pace depends on the machine's load.
+// Sets each pace to the mean of this glean's and the pace so far. Old gleans so count less and
+// less: the pace depends on the machine's load.
 void GleanPace::learn(const GleanSize& size, const GleanReport& report) {
   const Times amounts = amounts_of(size);
   const std::array<std::uint64_t, kStages> took = {report.map_reduce_us, report.compose_us,
@@ -151,7 +154,8 @@ GleanPace::Left GleanPace::left(std::uint64_t now_us) const {
     const double weight = told_us == 0 ? 0 : std::min(1.0, passed / kPassedTold);
     const double by_done = passed == 0 ? 0 : told_us / passed;
     const double all = (1 - weight) * expected + weight * by_done;
-    // A late stage is taken to need as much again as it is late.
+    // If the stage has already taken longer than `all`, it is expected to need as much time again
+    // as it is late.
     left.us_to_room = std::abs(all - elapsed_stage);
     for (std::uint64_t later = stage + 1; later < kInstall; ++later) {
       left.us_to_room += expected_us_[later].load_relaxed();

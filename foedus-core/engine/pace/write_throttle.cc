@@ -11,38 +11,39 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kLookUs = 5'000;
+constexpr std::uint64_t kLookUs = 5'000;     // between two steps without a limit
 constexpr std::uint64_t kGrantUs = 2'000;    // between two grants
-constexpr std::uint64_t kBurstUs = 10'000;   // of the limit, that may be granted ahead
-constexpr std::uint64_t kWaitUsMin = 200;    // of one sleep: the system adds some 50
-constexpr std::uint64_t kWaitUsMax = 5'000;  // until the next look whether there is a limit
+constexpr std::uint64_t kBurstUs = 10'000;   // time of which bytes may be granted ahead of claims
+constexpr std::uint64_t kWaitUsMin = 200;    // least sleep of a writer: the system adds some 50
+constexpr std::uint64_t kWaitUsMax = 5'000;  // longest sleep, before a look whether it may go on
 constexpr std::uint64_t kReportUs = 10'000'000;
-constexpr std::uint64_t kFreeUs = 2'000'000;  // without a wait before the last line is said
+constexpr std::uint64_t kFreeUs = 2'000'000;  // without a wait, before the operator is told so
 
-// Shares of the bound of the log. Up to the first one of backlog writers are not limited; at the
-// second one above it they have the pace of the gleaner. There each glean takes the sum of both,
-// and as much is written while it runs. So twice the sum has to stay below the bound, with room for
-// gleans that last longer than expected.
+// Shares of the bound of the log. Up to a backlog of kBacklogFree, or of GleanOptions::log_bytes if
+// that is more, writers are not limited. At kBacklogBalance above that, they write at the pace of
+// the gleaner. Then each glean processes the sum of both, and writers add as much while it runs. So
+// twice the sum must be below the bound, with room for gleans that take longer than expected.
 constexpr double kBacklogFree = 0.125;
 constexpr double kBacklogBalance = 0.325;
-// Least multiple of the gleaner's pace, where the backlog is twice as far above the first share.
-// The backlog then shrinks by as much as writers add, and there is no need to stop.
+// Least multiple of the gleaner's pace at which writers write, reached at twice kBacklogBalance.
+// The backlog then shrinks as fast as writers write, so there is no need to stop them.
 constexpr double kLeastOfPace = 0.5;
-// Bound of the backlog in expected pages, as a multiple of the pages at which a glean begins. The
-// estimate may jump when a glean has written more than the one before: so pages slow writers, and
-// only bytes stop them.
+// Bound of the backlog in expected pages, as a multiple of the pages at which a glean begins. It
+// slows writers, but does not stop them as the bound of bytes does: the estimate of pages may jump
+// after a glean that has written more pages than the one before.
 constexpr double kPagesFactor = 8;
-constexpr double kPagesReserve = 0.05;  // of all, for exchanges of pages and sessions' stocks
+constexpr double kPagesReserve = 0.05;  // of all pages, for the installer and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;
-constexpr double kLeastOfLog = 1e6;  // bytes a second short of the bound of the log
-constexpr double kLeastOfMemory = 64 << 10;
-constexpr double kMostBytesPerS = 100e9;  // beyond any machine: no limit
-// Percentages of the memory of volatile pages up to which writers are not limited. Where a glean
-// begins at volatile_percent it is that, but at least the first; elsewhere it is the second.
+constexpr double kLeastOfLog = 1e6;  // least limit by log below its bound, in bytes a second
+constexpr double kLeastOfMemory = 64 << 10;  // least limit that is not kStopped
+constexpr double kMostBytesPerS = 100e9;  // a limit above this is none: no machine writes so fast
+// Percentages of the memory of volatile pages up to which writers are not limited. If a glean is
+// due at volatile_percent, it is volatile_percent, but at least kPercentFreeMin. If that option is
+// 0, it is kPercentFreeUndropped.
 constexpr std::uint32_t kPercentFreeMin = 50;
 constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kLearnBytes = 256 << 10;  // of log, from one estimate to the next
+constexpr std::uint64_t kLearnBytes = 256 << 10;  // of log, between two updates of pages_per_byte_
 
 std::string in_megabytes(std::uint64_t bytes) {
   char text[32];
@@ -114,8 +115,8 @@ double WriteThrottle::limit_of_memory() {
   return write_limit_of(pressure);
 }
 
-// Learns how many pages a byte of log takes. If more pages were given back than taken since the
-// last look, that look counts as none taken.
+// Learns how many pages writers take for a byte of log. If fewer pages are in use than at the last
+// step, none counts as taken since then.
 void WriteThrottle::learn_pages_per_byte(std::uint64_t in_use) {
   const std::uint64_t log_bytes = parts_.log->bytes_written();
   if (in_use > pages_in_use_) pages_taken_ += in_use - pages_in_use_;
@@ -145,20 +146,20 @@ std::uint64_t WriteThrottle::step() {
   } else if (const double least = std::min(of_log, of_memory); least < kMostBytesPerS) {
     limit = static_cast<std::uint64_t>(std::max(least, kLeastOfMemory));
   }
-  // order: relaxed, a look. Before the next grant, for which writers wait.
+  // order: relaxed, hints. Asked before the next grant, which may end the waits.
   const bool do_wait = is_on() && claimed_.load_relaxed() > granted_.load_relaxed();
   if (do_wait && shortage == Shortage::kMemory) {
     waits_for_memory_.fetch_add_relaxed(1);  // order: relaxed, a hint
   }
   if (limit != kUnlimited) grant(limit, elapsed_us);
-  // order: relaxed, a hint. Stored only when it changes: all writers read it.
+  // order: relaxed, a hint. All writers read it, so its line is written only if the limit changes.
   if (limit != limit_.load_relaxed()) limit_.store_relaxed(limit);
   report(do_wait, limit, shortage, now_us);
   return limit == kUnlimited ? kLookUs : kGrantUs;
 }
 
-// Grants bytes, at most a burst ahead of what was claimed: a pause is no reason to write faster
-// later.
+// Grants the bytes of `elapsed_us`. Grants at most those of kBurstUs ahead of claims, so that
+// writers who paused do not write faster than the limit later.
 void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
   const auto in = [limit](std::uint64_t us) {
     return static_cast<std::uint64_t>(static_cast<double>(limit) / 1e6 * static_cast<double>(us));
@@ -166,18 +167,18 @@ void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
   // order: relaxed, counts; granted_ is this task's own.
   const std::uint64_t claimed = claimed_.load_relaxed();
   std::uint64_t granted = granted_.load_relaxed();
-  if (!is_on()) granted = std::max(granted, claimed);  // claims of the last time ended with it
+  if (!is_on()) granted = std::max(granted, claimed);  // claims of the limit before are void
   if (limit != kStopped) granted += in(elapsed_us);
   granted_.store_relaxed(std::min(granted, claimed + in(kBurstUs)));
 }
 
 void WriteThrottle::wait(std::uint64_t bytes) {
   base::Runtime& runtime = *parts_.runtime;
-  // order: relaxed, a count: the writes themselves are ordered elsewhere.
+  // order: relaxed, a count: no data are read by it.
   const std::uint64_t claim = claimed_.fetch_add_relaxed(bytes) + bytes;
   const std::uint64_t begin_us = runtime.now_us();
   for (;;) {
-    // order: relaxed, hints both; the next look sees what this one does not.
+    // order: relaxed, hints both; what this look misses, the next one sees.
     const std::uint64_t limit = limit_.load_relaxed();
     const std::uint64_t granted = granted_.load_relaxed();
     if (limit == kUnlimited || granted >= claim || !parts_.state->check_open().is_ok()) break;
@@ -213,7 +214,7 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
          " pages; a glean begins at " + std::to_string(options.pages);
 }
 
-// Says a line when writers come to wait, one every ten seconds while they do, one when it is over.
+// Tells the operator when writers begin to wait, then every ten seconds, and when it is over.
 void WriteThrottle::report(bool do_wait, std::uint64_t limit, Shortage shortage,
                            std::uint64_t now_us) {
   if (!parts_.operator_log->has_sink()) return;

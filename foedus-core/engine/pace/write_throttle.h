@@ -1,22 +1,22 @@
 #pragma once
-// WriteThrottle: back-pressure. Writing transactions are slowed to the pace of the gleaner when log
-// or volatile pages grow faster than it makes room. That begins early and evenly, so that they need
-// not stop.
+// WriteThrottle: back-pressure. Slows writing transactions to the pace of the gleaner when log or
+// volatile pages grow faster than the gleaner makes room. It begins early, and slows them
+// gradually, so that they need not stop.
 //
 //   step() ──► limit, bytes of log a second ──► granted grows by limit x time
 //   a commit ──► claimed grows by its bytes ──► the writer waits until granted has reached that
 //
 //   word      written by       read by          meaning
-//   limit     step()           writers          0: writers do not wait
-//   granted   step()           step(), writers  bytes that writers may have written
-//   claimed   writers, added   step()           bytes that they have written, in pieces
+//   limit     step()           writers          bytes of log a second; kUnlimited, kStopped
+//   granted   step()           step(), writers  sum of the bytes of log that writers may write
+//   claimed   writers, added   step()           sum of the bytes that writers claim in wait()
 //
-//   E18 A writer waits after its commit, where it has no lock, no pin and no claimed session: the
-//       gleaner cannot be waiting for it. It does not wait for a gleaner or a log that has failed,
-//       nor once close() has begun. Nor does it wait for a glean that nothing begins: one is due
-//       before the limit can be kStopped.
+//   E18 A writer waits after its commit, when it has no lock, no pin and no claimed session. So the
+//       gleaner cannot wait for that writer. A writer does not wait if the gleaner or the log has
+//       failed, or once close() has begun. It waits for no glean that never begins: the limit is
+//       kStopped only at log_bytes_max, and a glean is due at a quarter of that.
 //
-// While the limit is 0, a writing transaction pays one load of a line that is rarely written.
+// Without a limit, a writing transaction only loads a cache line that is rarely written.
 
 #include <cstdint>
 #include <string>
@@ -35,35 +35,35 @@ namespace foedus::engine {
 
 // Pressure of the log that waits for the gleaner.
 struct LogPressure {
-  double backlog_share = 0;  // what the gleaner has not done yet, of a bound of bytes or pages
-  double free_share = 0;     // up to which writers are not limited
-  double bytes_per_s = 0;    // that the gleaner takes
-  double bytes_left = 0;     // of log on the device, up to the bound at which writers stop
-  double glean_s = 0;        // until the running glean makes room; 0: none does
+  double backlog_share = 0;  // log that is not processed, as a share of a bound of bytes or pages
+  double free_share = 0;     // share of backlog up to which writers are not limited
+  double bytes_per_s = 0;    // pace of the gleaner, in bytes of log
+  double bytes_left = 0;     // bytes that can be written before log_bytes_max stops writers
+  double glean_s = 0;        // seconds until the running glean lets log be cut; 0: none does
 };
-// Returns the bytes of log a second that writers may write. Infinite up to the free share of
-// backlog, then less with each byte of it. It is the pace of the gleaner at kBacklogBalance above
-// it, and half of that at twice as much and beyond. No more than lasts until the glean ends. No
-// less than 1 MB, but 0 where nothing is left.
+// Returns the bytes of log a second that writers may write. This is infinite up to the free share
+// of backlog, and falls with each byte beyond. At kBacklogBalance above the free share it is the
+// pace of the gleaner, at twice that and beyond it is half of the pace. It is so small that
+// bytes_left lasts until the running glean makes room, but at least 1 MB; 0 if nothing is left.
 double write_limit_of(const LogPressure& pressure);
 
-// Pressure of volatile pages, of which a glean makes some free.
+// Pressure of volatile pages, which only a glean makes free.
 struct MemoryPressure {
   double share_in_use = 0;
-  double share_in_use_free = 0;  // up to which writers are not limited
-  double pages = 0;              // that there can be
-  double pages_per_byte = 0;     // that writers take, a byte of log
-  double release_us = 0;         // until a glean is expected to have ended
+  double share_in_use_free = 0;  // share in use up to which writers are not limited
+  double pages = 0;              // largest number of volatile pages
+  double pages_per_byte = 0;     // pages that writers take for a byte of log
+  double release_us = 0;         // microseconds until a glean is expected to make pages free
 };
-// Returns the bytes of log a second that writers may write: the free pages, but for a reserve, last
-// until the glean ends.
+// Returns the bytes of log a second that writers may write so that the free pages, except for a
+// reserve, last until the glean makes others free. Infinite up to share_in_use_free.
 double write_limit_of(const MemoryPressure& pressure);
 
 class WriteThrottle final : public base::Task {
  public:
   static constexpr std::uint64_t kUnlimited = 0;
   static constexpr std::uint64_t kStopped = 1;
-  // Least number of bytes that a session claims at a time for its commits.
+  // A session claims bytes for its commits together, once they are at least this many.
   static constexpr std::uint64_t kClaimBytesMin = 16u << 10;
 
   struct Parts {
@@ -82,11 +82,12 @@ class WriteThrottle final : public base::Task {
   bool is_on() const {
     return limit_.load_relaxed() != kUnlimited;  // order: relaxed, a hint
   }
-  // Waits as E18 says for `bytes` that the caller has written. Any thread.
+  // Claims `bytes`, which the caller has written, and waits until they are granted, or until E18
+  // ends the wait. Any thread.
   [[gnu::cold]] void wait(std::uint64_t bytes);
   // Returns the microseconds that all writers together have waited.
   std::uint64_t waited_us() const { return waited_us_.load_relaxed(); }  // order: a statistic
-  // Returns how often writers were seen to wait because volatile pages ran short.
+  // Returns in how many steps writers were waiting while volatile pages were the shortage.
   std::uint64_t waits_for_memory() const {
     return waits_for_memory_.load_relaxed();  // order: a hint
   }
@@ -97,7 +98,7 @@ class WriteThrottle final : public base::Task {
   std::uint64_t step() override;
 
  private:
-  // The resource that runs short, for the operator.
+  // The resource that limits writers, for messages to the operator.
   enum class Shortage : std::uint8_t { kLogBytes, kLogPages, kMemory };
 
   double limit_of_log(Shortage* shortage) const;
@@ -113,12 +114,12 @@ class WriteThrottle final : public base::Task {
   std::uint64_t stepped_us_ = 0;
   std::uint64_t pages_in_use_ = 0;          // at the last step
   std::uint64_t pages_taken_ = 0;           // since pages_per_byte_ was learned
-  std::uint64_t log_bytes_learned_ = 0;     // what the log had written then
-  double pages_per_byte_ = 0;               // volatile pages that writers took, a byte of log
-  std::uint64_t wait_seen_us_ = 0;          // when writers were last seen to wait
-  std::uint64_t reported_us_ = 0;           // when the operator was last told that they do
-  std::uint64_t unreported_waited_us_ = 0;  // waited_us() before the first of these lines
-  bool is_reported_ = false;  // the operator knows that they wait, not that it is over
+  std::uint64_t log_bytes_learned_ = 0;     // bytes that the log had written then
+  double pages_per_byte_ = 0;               // volatile pages that writers take for a byte of log
+  std::uint64_t wait_seen_us_ = 0;          // when step() last saw writers wait
+  std::uint64_t reported_us_ = 0;           // when the operator was last told that writers wait
+  std::uint64_t unreported_waited_us_ = 0;  // waited_us() when the operator was first told so
+  bool is_reported_ = false;  // the operator was told that writers wait, not yet that it is over
 
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> limit_;
