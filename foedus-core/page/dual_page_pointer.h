@@ -15,7 +15,8 @@
 //       seen: a builder that worked from a stale half fails. The exceptions are pointers that no
 //       other thread can reach yet, and shifts inside an interior page under that page's lock.
 //   P5  A pointer inside a page that can be split, grown or retired is changed only under that
-//       page's lock, after a look at its moved flag. Roots of storages are changed by P4 alone.
+//       page's lock, after a look whether it is moved, retired or dropped. Roots of storages are
+//       changed by P4 alone.
 //   P18 Pages of the page cache are shared and stay as they were read, with one exception. The
 //       volatile half of a pointer in them, which is null on the device, may be a hint: the cache
 //       frame that last held the child. A hint may be wrong at any time, and is followed only if
@@ -48,14 +49,15 @@ class alignas(16) DualPagePointer {
     return VolatilePageId(volatile_.load_acquire());
   }
 
-  // Returns both halves; a hint (P18) reads as null. The halves may be of two moments, which a
-  // compare-and-swap or the pointer set finds out.
+  // Returns both halves; a hint (P18) reads as null. The halves may be of two moments. A later
+  // compare-and-swap, or the verification of the pointer set, detects that.
   DualPageIds load() const {
     // order: acquire twice, volatile first. Whichever compare-and-swap wrote the volatile half, its
-    // snapshot half is seen, or a newer one. So a second load that finds both halves as before, the
-    // volatile one null, found them so at one moment, for snapshot halves never go back. In the
-    // other order a page that was installed, changed, gleaned and dropped in between could be
-    // missed. The snapshot half would be from before the glean, the null from after the drop.
+    // snapshot half is seen, or a newer one. Snapshot halves never go back. So if a second load
+    // finds both halves as the first one did, and the volatile one null, both were so at one
+    // moment. In the other order a page that was installed, changed, gleaned and dropped in between
+    // could be missed. The snapshot half would be from before the glean, the null from after the
+    // drop.
     const std::uint64_t word = volatile_.load_acquire();
     const VolatilePageId volatile_page((word & kHintFlag) != 0 ? 0 : word);
     return {volatile_page, SnapshotPageId(snapshot_.load_acquire())};
@@ -86,10 +88,11 @@ class alignas(16) DualPagePointer {
   }
   // Clears the hint. REQUIRES: the pointer lies in a copy that no other thread can reach.
   void clear_hint() {
-    if (hint() != 0) volatile_.store_relaxed(0);  // order: relaxed, see above
+    if (hint() != 0) volatile_.store_relaxed(0);  // order: relaxed, the caller has the copy alone
   }
-  // Returns whether the volatile half is null and holds no hint, as on a device.
-  bool is_cold() const { return volatile_.load_relaxed() == 0; }  // order: relaxed, of one's own
+  // Returns whether the volatile half is null and holds no hint, as on a device. REQUIRES: no other
+  // thread has the page of the pointer.
+  bool is_cold() const { return volatile_.load_relaxed() == 0; }  // order: relaxed, see REQUIRES
 
   // Stores both halves of a pointer that is not reachable yet, or is shifted under the page's lock
   // (P4).
@@ -100,7 +103,7 @@ class alignas(16) DualPagePointer {
   }
 
  private:
-  // Far above every number of a volatile page.
+  // No id of a page has this bit: page numbers are smaller (PagePool::kNumberBits).
   static constexpr std::uint64_t kHintFlag = (VolatilePageId::kNumberMask + 1) >> 1;
 
   base::AtomicWord<std::uint64_t> volatile_;  // +8 -> 8

@@ -11,14 +11,14 @@
 
 namespace foedus::page {
 
-// With a key of kMaxKeyBytes a record of this size leaves room for another third of its page.
+// A record with such a payload and a key of kMaxKeyBytes leaves over a third of its page free.
 inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
 // Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits
 // always.
 inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
 // Values of a record's length field: the body holds the id of a chain's first page instead of the
-// payload. There are two, because a record copied out of a snapshot page keeps its chain there
-// until it is written to.
+// payload. There are two, because a record that was copied out of a snapshot page keeps naming the
+// chain in the snapshot until it is written to (O13).
 inline constexpr std::uint16_t kOverflowLength = 0xffff;          // a VolatilePageId
 inline constexpr std::uint16_t kSnapshotOverflowLength = 0xfffe;  // a SnapshotPageId
 

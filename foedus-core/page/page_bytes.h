@@ -18,7 +18,8 @@ struct alignas(kPageBytes) PageBytes {
     static_assert(sizeof(Page) == kPageBytes);
     return reinterpret_cast<Page*>(bytes);
   }
-  // Clears all but the identity. The page id stays null: the writer of a file sets it.
+  // Clears the page, and sets its storage, kind and level. The page id stays null: the writer of
+  // the snapshot file sets it.
   void initialize(StorageId storage, PageKind kind, std::uint8_t level) {
     std::memset(bytes, 0, sizeof(bytes));
     header()->initialize(VolatilePageId(), storage, kind, level);

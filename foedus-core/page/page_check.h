@@ -54,12 +54,12 @@ inline bool may_go_on_at(const PageHeader& from, SnapshotPageId next) {
   return next.is_null() || next == SnapshotPageId(from.page_id).plus(1);
 }
 
-// Returns whether a record may look so in a snapshot: unlocked, with just `flags`, and with a TID
-// of an epoch up to `newest`.
+// Returns whether a record is as records of a snapshot are: unlocked, with the flags `flags` and no
+// others, and with a TID of a valid epoch up to `newest`.
 inline bool is_quiet(const RecordHeader& record, std::uint64_t flags, Epoch newest) {
   const Tid tid = record.load_tid();
   const Epoch epoch = tid.epoch();
-  // order: relaxed, as above.
+  // order: relaxed, the first reader of a page has it alone.
   return record.lock.load_relaxed() == 0 && (tid.word() & Tid::kFlags) == flags &&
          epoch.is_valid() && epoch <= newest;
 }

@@ -91,7 +91,8 @@ struct PageHeader {
   std::uint64_t purged_tid;                        // +8 -> 56
   std::uint64_t kind_word;                         // +8 -> 64  by kind
 
-  // Clears all but the identity of a page that no other thread can reach yet.
+  // Sets the identity of a page and clears the rest of its header. REQUIRES: no other thread can
+  // reach the page yet.
   void initialize(VolatilePageId id, StorageId storage, PageKind page_kind,
                   std::uint8_t page_level) {
     std::memset(static_cast<void*>(this), 0, sizeof(*this));
@@ -105,7 +106,8 @@ struct PageHeader {
   void mark_used() {
     if (is_used.load_relaxed() == 0) is_used.store_relaxed(1);  // order: relaxed, a hint
   }
-  // Returns whether it was marked since the last call. One thread at a time.
+  // Clears the mark of use. Returns whether the page was marked since the last call. One thread at
+  // a time calls this.
   bool take_used() {
     if (is_used.load_relaxed() == 0) return false;
     is_used.store_relaxed(0);  // order: relaxed, a hint; a mark that comes in between is lost

@@ -11,8 +11,9 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 enum class StorageId : std::uint32_t {};  // 0: no storage; never used again after a drop
 
-// SOC in the high byte, page number within all pools together below: an address is one shift and
-// one addition away (PagePool::resolve).
+// The high byte is the SOC. Below it is the page's number, which counts through the pools of all
+// SOCs. So an id becomes an address by one shift and one addition (PagePool::resolve()), without a
+// look at the SOC.
 class VolatilePageId {
  public:
   static constexpr unsigned kSocShift = 56;
@@ -38,7 +39,7 @@ struct PagePart {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
   // Names the lines (page_lines.h) that the reader looks at before it asks ColdPages::load() for
-  // others. The page need not be whole then. With 0 the reader may look at all of it.
+  // others. Then the rest of the page need not be loaded. 0: the whole page is loaded.
   std::uint64_t lines = 0;
 };
 

@@ -107,8 +107,8 @@ std::uint64_t PagePool::pop_batch(Soc* soc) {
   std::uint64_t head = soc->free_head.load_acquire();
   while ((head & kNumberMask) != 0) {
     const std::uint64_t number = head & kNumberMask;
-    // order: relaxed, complete by the acquire above. It may be of a later push of the same page;
-    // then the tag has moved on and the exchange fails.
+    // order: relaxed, complete by the acquire above. The link may be of a later push of the same
+    // page; then the tag has moved on and the exchange fails.
     const std::uint64_t next = link_of(number).load_relaxed();
     FOEDUS_SYNC_POINT("pool:before_pop");
     // order: acquire as above; release hands on what earlier pushes released.
@@ -172,7 +172,7 @@ std::uint32_t PagePool::take_new(Soc* soc, VolatilePageId* ids, std::uint32_t co
 }
 
 // Commits more of the slice, unless another thread has since `committed_seen` was read. Returns
-// false if there is no budget.
+// false if the slice is committed up to its end, or if budget or memory is lacking.
 bool PagePool::grow(Soc* soc, std::uint64_t committed_seen) {
   const std::lock_guard lock(soc->growth);
   // order: relaxed, written under this lock only.
@@ -247,7 +247,7 @@ std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32
     if (const std::uint32_t taken = take_free(&other, ids, count); taken != 0) return taken;
     if (const std::uint32_t taken = take_new(&other, ids, count); taken != 0) return taken;
   }
-  // Pages may have come home while the others were searched.
+  // Sessions may have given pages back to the home SOC while the others were searched.
   if (const std::uint32_t taken = take_free(&home, ids, count); taken != 0) return taken;
   while (call_in(soc, count) != 0) {
     for (std::uint32_t step = 0; step < soc_count_; ++step) {
@@ -278,7 +278,7 @@ void PagePool::give(VolatilePageId* ids, std::uint32_t count) {
 
 // ---- lent pages ------------------------------------------------------------------------------
 
-// Returns how many pages volatile pages could still get without calling in lent ones.
+// Returns how many more pages the bound allows sessions to take before lent ones are called in.
 std::uint64_t PagePool::pages_spare() const {
   const std::uint64_t pages_max = bytes_max() / kPageBytes;
   const std::uint64_t used = pages_in_use() + pages_lent();

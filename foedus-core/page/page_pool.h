@@ -12,17 +12,17 @@
 //        words and is never handed out, so number 0 never is.
 //   P10  Memory is committed by extents of 2 MiB (less when the budget runs out), under one lock
 //        per SOC, and charged to the budget before. It is given back when the pool is destroyed.
-//        Nothing is unmapped before that. The pool's bound only falls, by what it has not
-//        committed.
+//        Nothing is unmapped before that. The pool's bound falls only by memory that it has not
+//        committed (try_give_up()), and rises again only by as much (take_back()).
 //   P11  Free pages are stacked in batches. The ids of a batch stand in its first page. The owner
 //        writes them before the push, and the winner of the pop reads them after it. The link to
 //        the next batch stands in the link word of that page, not in the page. A thread that loses
 //        the pop may read the link when the page already has another owner, so link words are never
 //        anything else.
 //   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
-//        only if, between a thread's load of the head and its exchange, exactly a multiple of 2^28
-//        batches go in and out. The same page also has to be on top again. A batch moves some 64
-//        pages, so that takes minutes in which all sessions only exchange pages.
+//        only if, between a thread's load of the head and its exchange, a multiple of 2^28 pushes
+//        and pops is done and the same page is on top again. Each moves a batch of some 64 pages,
+//        so that takes minutes in which all sessions only exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whichever session gives it.
 //   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
 //        (P9), the borrower, which gives it back when none of its readers can look at it any more.
@@ -30,9 +30,10 @@
 //        pages_in_use() does not count it. lend() leaves an eighth of the bound free to volatile
 //        pages, and commits none of the bound's last quarter, which sessions may ask for (E29).
 //        take() calls lent pages in before it commits more, and before it fails. It does so ahead
-//        of need once less than a sixteenth of the bound is left. It calls with no lock of the pool
-//        held, and never waits for an epoch. What is left lasts until the pages become due that
-//        readers may still look at.
+//        of need once less than a sixteenth of the bound is left. It holds no lock of the pool when
+//        it calls them in, and never waits for an epoch. Frames at which readers may still look
+//        come back only when their epochs are over; until then sessions take from that last
+//        sixteenth.
 
 #include <cstdint>
 #include <memory>
@@ -56,9 +57,10 @@ Status no_free_page();
 // PageBorrower: the owner of pages on loan from the pool (P19), which is the page cache.
 class PageBorrower {
  public:
-  // Gives about `count` pages of `soc` back by PagePool::take_back_lent(), as many as it can at
-  // once, and begins to free as many others. Returns how many came back. Any thread. Waits only for
-  // locks, which may be those under which lend() is called.
+  // Gives up to `count` pages of `soc` back by PagePool::take_back_lent(): those that no reader can
+  // look at. Also evicts others, which later calls can give back. Returns how many came back. Any
+  // thread. Waits for nothing but locks of the borrower. These may be the ones under which it calls
+  // lend(), so the pool must not call from within lend().
   virtual std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) = 0;
 
  protected:
@@ -131,16 +133,16 @@ class PagePool {
   void set_borrower(PageBorrower* borrower) { borrower_ = borrower; }
   // Lets lend() give pages from now on. Any thread.
   void allow_lending() { lends_.store_relaxed(1); }  // order: relaxed, a switch
-  // Lends up to `count` pages of `soc` with numbers below `offset_end` from the begin of its slice.
-  // Returns how many; 0: volatile pages may want them soon. Any thread. Calls at the same time do
-  // not see one another, and together may leave fewer pages free, by `count` for each. REQUIRES: 0
-  // < count <= kBatchPages.
+  // Lends up to `count` pages among the first `offset_end` of the slice of `soc`. Returns how many;
+  // 0: there is none, or volatile pages may need it soon. Any thread. Concurrent calls do not see
+  // one another. Together they may leave fewer pages free than P19 says, by `count` for each call.
+  // REQUIRES: 0 < count <= kBatchPages.
   std::uint32_t lend(std::uint32_t soc, std::uint64_t offset_end, VolatilePageId* ids,
                      std::uint32_t count);
   // Takes back lent pages of one SOC. Reorders `ids`.
   void take_back_lent(VolatilePageId* ids, std::uint32_t count);
-  // Asks for `count` lent pages, of `soc` first. Returns how many are back in the pool. REQUIRES:
-  // the caller holds no lock of the borrower.
+  // Asks the borrower for `count` lent pages: of `soc`, or of the first other SOC that gives any.
+  // Returns how many are back in the pool. REQUIRES: the caller holds no lock of the borrower.
   std::uint32_t call_in(std::uint32_t soc, std::uint32_t count);
   std::uint64_t pages_lent() const;
   // Returns the number of the first page of a SOC's slice.
@@ -148,28 +150,30 @@ class PagePool {
 
   // ---- for PoolWarmer ------------------------------------------------------------------------
 
-  // Notifies `task` when the first use of pages enters another extent. Called before the first
-  // take().
+  // Sets the task to notify when pages that were never handed out are taken from another extent
+  // than before. Called before the first take().
   void notify_on_growth(base::Runtime* runtime, base::Task* task);
-  // Commits and backs the next extent ahead of use, unless enough are or the budget is short.
-  // Returns whether it did. Enough are a few extents, or those with `pages` that were never handed
-  // out.
+  // Commits the next extent of `soc` ahead of use, or backs it with memory if it is committed.
+  // Returns false if that failed, the budget is short, or enough is backed. Enough are the extent
+  // in use and two more (the first one alone before any use), or `pages` pages that were never
+  // handed out, whichever is more.
   bool warm(std::uint32_t soc, std::uint64_t pages = 0);
 
   // Backs memory for `bytes` of pages that were never handed out, spread over the SOCs, as far as
-  // warm() goes. Returns how many are backed now. Any thread.
+  // warm() goes. Returns how many bytes of such pages are backed now, at most `bytes`. Any thread.
   std::uint64_t reserve(std::uint64_t bytes);
 
   // ---- for all -------------------------------------------------------------------------------
 
   std::uint32_t socs() const { return soc_count_; }
-  // Returns a sum over moments that differ. Pages in sessions' caches and retired pages are in use,
-  // lent ones are not.
+  // Returns how many pages were handed out and not given back. Pages in sessions' stocks and
+  // retired pages count, lent ones do not. An estimate: the SOCs are read one after the other.
   std::uint64_t pages_in_use() const;
-  // Returns the pages of committed memory that take() could hand out.
+  // Returns how many pages of committed memory take() could hand out.
   std::uint64_t pages_free() const;
   std::uint64_t bytes_taken() const {
-    // order: relaxed, a sum over two moments: what is given up is counted there first.
+    // order: relaxed, an estimate. A call during try_give_up() or take_back() may return too much:
+    // the first adds to own_budget_ before given_up_, the second subtracts in the other order.
     const std::uint64_t given_up = given_up_.load_relaxed();
     return own_budget_.taken() - given_up;
   }
@@ -177,11 +181,12 @@ class PagePool {
   std::uint64_t bytes_max() const {
     return own_budget_.limit() - given_up_.load_relaxed();  // order: relaxed, an estimate
   }
-  // Lowers the bound: the bytes are the caller's, in the budget that all share. Returns false and
-  // changes nothing if they were taken, or less than `bytes_left` would be left of the bound. One
-  // thread at a time calls this or take_back().
+  // Lowers the bound of the pool by `bytes`, which the caller may then take from the budget that
+  // all parts share. Returns false and changes nothing if the pool has taken them, or if less than
+  // `bytes_left` would be left of the bound. One thread at a time calls this or take_back().
   bool try_give_up(std::uint64_t bytes, std::uint64_t bytes_left);
-  // Raises the bound by what was given up, once the budget that all share has it back.
+  // Raises the bound by `bytes` that were given up. REQUIRES: the caller has returned them to the
+  // budget that all parts share.
   void take_back(std::uint64_t bytes);
   bool huge_pages() const { return memory_.has_huge_pages(); }
   bool numa_binding() const { return memory_.is_bound(); }
@@ -207,8 +212,8 @@ class PagePool {
     alignas(64) base::AtomicWord<std::uint64_t> lent;
     alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
     std::uint64_t begin = 0;   // constant: first page number of the slice
-    std::uint64_t end = 0;     // constant: one behind its last
-    // On another line than the words that every transaction reads.
+    std::uint64_t end = 0;     // constant: one past its last
+    // Not on the cache line of orphan_stamp, which every transaction reads.
     alignas(64) std::mutex warming;
     std::uint64_t warmed = 0;  // guarded by warming: pages below are backed
     std::mutex orphan_lock;

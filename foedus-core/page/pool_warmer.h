@@ -1,6 +1,6 @@
 #pragma once
 // PoolWarmer: backs memory of the page pool ahead of its first use. A fault of 2 MiB takes 130–250
-// us and must not hit a transaction. It sleeps until the pool enters another extent, and does
+// us and must not hit a transaction. The task sleeps until the pool enters another extent, and does
 // nothing while the pool reuses pages.
 
 #include "foedus-core/base/system/task.h"
@@ -14,7 +14,7 @@ class PoolWarmer : public base::Task {
   PoolWarmer(base::Runtime* runtime, PagePool* pool);
 
   const char* name() const override { return "foedus-pool"; }
-  // Backs one extent at most.
+  // Commits or backs at most one extent.
   std::uint64_t step() override;
 
  private:

@@ -4,7 +4,7 @@
 // It is a chain of chunks, each in a page of its own that only the FIFO knows.
 //
 //   P20  Retiring never fails. No call allocates but try_add_chunk(), which is needed once in
-//        kEntriesPerChunk pushes. If the pool has no page for a chunk, the chunk comes from the
+//        Chunk::kEntries pushes. If the pool has no page for a chunk, the chunk comes from the
 //        heap. If the heap is spent, too, the pages to be retired are lost until the pool is
 //        destroyed.
 
@@ -29,7 +29,7 @@ class RetiredPages {
 
   // Returns the number of pages in it. Any thread.
   std::uint64_t count() const { return count_.load_relaxed(); }  // order: a statistic for others
-  // Returns the stamp of the page that pop() gives; kNever if there is none.
+  // Returns the stamp of the page that pop() would remove; kNever if there is none.
   std::uint64_t oldest_stamp() const;
 
   bool has_room() const;
@@ -39,8 +39,8 @@ class RetiredPages {
   // REQUIRES: has_room().
   void push(VolatilePageId id, std::uint64_t stamp);
 
-  // Removes the oldest page. `emptied` becomes a page given to try_add_chunk() that is not needed
-  // any more, or null. REQUIRES: count() != 0.
+  // Removes the oldest page. *emptied becomes the page of a chunk that is empty now, which the
+  // caller gets back, or null. REQUIRES: count() != 0.
   VolatilePageId pop(PageHeader** emptied);
 
   // Moves all of `other` to the end of this FIFO.

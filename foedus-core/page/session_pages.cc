@@ -68,7 +68,7 @@ void SessionPages::collect_remote(VolatilePageId id) {
   remote_[remote_count_++] = id;
 }
 
-// Returns the half of the stock that was used longest ago.
+// Gives the half of the stock that was used least recently back to the pool.
 void SessionPages::spill() {
   FOEDUS_INVARIANT(stock_count_ == kStockPages, stock_count_);
   pool_->give(stock_, PagePool::kBatchPages);
@@ -79,7 +79,7 @@ void SessionPages::spill() {
 void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   if (!retired_.has_room()) {
     PageHeader* const chunk = allocate();  // null: from the heap
-    // Without either the page is lost until the pool goes: its caller cannot stop halfway.
+    // Without a chunk the page is lost until the pool is destroyed: the caller cannot fail halfway.
     if (!retired_.try_add_chunk(chunk)) return;
   }
   retired_.push(id, stamp);

@@ -10,12 +10,13 @@
 //   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
-//   P15  One reclaim() moves at most 64 pages, plus a sixteenth of those that wait. It moves twice
-//        as many more as the session retired between its last two calls, at most 4,096 of these. So
-//        no transaction pays for all that piled up behind a long one. At any steady rate below that
-//        only pages wait that the epochs hold back.
+//   P15  One reclaim() frees at most the sum of 64 retired pages, a sixteenth of those that wait,
+//        and a third part. This is twice what the session retired between two calls, the last time
+//        that it retired any, but at most 4,096. Up to 64 orphans come on top. So no transaction
+//        pays for all pages that piled up during a long one. If each transaction retires fewer
+//        pages than that allows, only pages wait whose epochs are not over.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
-//        and returned home.
+//        and given back to the pool, where they return to their SOC (P13).
 
 #include <cstdint>
 
@@ -117,7 +118,7 @@ class SessionPages {
   std::uint32_t remote_count_ = 0;
   std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // the first of retired_
   std::uint64_t retired_now_ = 0;   // since the last reclaim()
-  std::uint64_t retired_last_ = 0;  // before that, the last time that there were any
+  std::uint64_t retired_last_ = 0;  // retired_now_ of the last reclaim() that found any
   RetiredPages retired_;
   VolatilePageId stock_[kStockPages];
   VolatilePageId remote_[PagePool::kBatchPages];  // P16

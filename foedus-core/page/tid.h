@@ -8,11 +8,13 @@
 //       |               | in epoch   | layer|      | ted   | writ. |
 //       +---------------+------------+------+------+-------+-------+
 //
-//   being-written  a committing transaction is between its serialization point and its publish: the
-//                  payload may be half old; a reader waits, a verify conflicts
+//   being-written  a transaction commits: it sets the flag just before its serialization point and
+//                  clears it with the new TID, or when it aborts. The payload may be partly old
+//                  meanwhile. A reader waits; the verification of a read conflicts
 //   deleted        the record is not there for users: erased, or inserted physically and not yet
 //                  committed
-//   moved          the record lives on in another page (foster twin): this one never changes again
+//   moved          this copy of the record never changes again: the record is in another page
+//                  (foster twin, rebuilt bin) or only in the snapshot now, or was purged
 //   next-layer     the payload is a dual page pointer to the next layer; never cleared
 //
 //   P1  The version part of a record's word only grows: a commit's TID is above all it observed and
