@@ -13,7 +13,8 @@ namespace foedus::internal {
 
 namespace {
 
-// The clock forgets no request, but a waiter asks again after this long.
+// After this long a waiter asks the clock again for an early epoch advance. The clock forgets no
+// request, so this is a precaution only.
 constexpr std::uint64_t kAskAgainUs = 100'000;
 // A waiter with less time than this does not wait for the device's sync in its own thread.
 constexpr std::uint64_t kHelpUs = 10'000'000;
@@ -45,7 +46,7 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
     }
     const std::uint64_t spent_us = runtime_->now_us() - begin_us;
     if (spent_us >= timeout_us) {
-      std::string text;  // the code says what counts, if there is no memory for it
+      std::string text;  // stays empty if there is no memory for it: the error code suffices
       base::trying([&] {
         text.append("epoch ").append(std::to_string(epoch.number())).append(" is not durable yet");
       });
@@ -116,8 +117,9 @@ void DurabilityWaits::tell() {
   }
 }
 
-// Calls them in the order of epochs. A callback that did not fit into memory was called before
-// (L8).
+// Calls the callbacks that are due, and then those that are left, each group in the order of
+// epochs. A callback that the table had no memory for is not among them: on_durable() has called it
+// with an error (L8).
 void DurabilityWaits::call_due() {
   for (;;) {
     CallbackTable::node_type next;

@@ -11,7 +11,8 @@
 //       durable moves. It is put in only if durable, read under that mutex, is below its epoch.
 //   L26 While the log runs, a task of its own calls the callbacks. The thread that announces may be
 //       a user's that does the logger's work (Runtime::help()), within transact() and with locks
-//       held.
+//       held. A callback that ran there might wait for these locks, and keep the logger from its
+//       work.
 
 #include <array>
 #include <cstdint>
@@ -43,8 +44,9 @@ class DurabilityWaits {
   // Sets the sink that is told what callbacks throw. Before the first callback.
   void set_sink(LogSink sink) { sink_ = std::move(sink); }
   // Sets the clock that wait() asks for an early epoch advance, and the logger if there is only
-  // one. Both before the first wait. With one logger a waiter does the work of both in its own
-  // thread, see Runtime::help(); several loggers had better write at the same time.
+  // one. Both before the first wait. With one logger, a waiter may run the steps of clock and
+  // logger in its own thread (Runtime::help()). Several loggers write at the same time in their own
+  // threads, which one waiter could not do.
   void set_clock(epoch::EpochClock* clock, base::Task* only_logger = nullptr) {
     clock_ = clock;
     if (only_logger != nullptr) helped_ = {clock, only_logger};
@@ -83,7 +85,8 @@ class DurabilityWaits {
   void fail(const Status& status);
 
   bool has_failed() const {
-    // order: acquire, pairs with fail(): the status was set before. One rarely written line.
+    // order: acquire, pairs with fail(): the status was set before. Cheap, because the cache line
+    // is written rarely.
     return trouble_.load_acquire() == kFailed;
   }
   // Returns true if the log has neither failed nor run out of space.

@@ -161,7 +161,8 @@ Status Log::close(Epoch covered) {
         [this] { return durability_.wait(clock_->current(), base::Runtime::kForever); });
   };
   Status status = make_durable();
-  // There may be space again, and no logger has tried since.
+  // The device may have space again, which no logger has tried to use yet: this waits for an
+  // attempt.
   if (Logger::is_waited_out(status)) {
     runtime_->pause(2 * Logger::kTryAgainUs);
     status = make_durable();

@@ -1,6 +1,6 @@
 #pragma once
-// Log: the durable half of a database before its data is gleaned: all segments of a directory, one
-// or more loggers per SOC, and the durable epoch. The engine owns it.
+// Log: keeps commits durable until a snapshot has them. It has all segments of a directory, one or
+// more loggers per SOC, and the durable epoch. The engine owns it.
 //
 //   open() ──► (read_segment()) ──► start() ──► attach / commit / detach … ──► close()
 //     reads only                     cuts, begins a new incarnation             seals all
@@ -34,9 +34,9 @@
 namespace foedus::log {
 
 struct LogOptions {
-  std::uint32_t loggers = 1;                   // 1..kMaxSocs; they number its segments
+  std::uint32_t loggers = 1;                   // 1..kMaxSocs; in the names of segments
   std::uint64_t segment_bytes = 32u << 20;     // size at which a segment is full; at least 64 KiB
-  // Logger l belongs to SOC l % socs of it; null: threads run anywhere.
+  // Logger l belongs to SOC l % topology->socs(). Null: the loggers' threads run anywhere.
   const numa::Topology* topology = nullptr;
   Facility numa_binding = Facility::kTry;  // binds loggers' threads to processors of their SOC
 };
@@ -46,7 +46,7 @@ struct LogOptions {
 using RecordVisitor = std::function<Status(std::uint32_t session, std::uint64_t incarnation,
                                            const LogRecord& record)>;
 
-// A segment as it is at this moment, of this or an earlier incarnation.
+// A segment of this or an earlier incarnation, as it was when the call returned it.
 struct LogSegment {
   std::uint32_t logger;
   std::uint32_t number;
@@ -74,10 +74,11 @@ class Log {
 
   // ---- what recovery found -------------------------------------------------------------------
 
-  // Returns the cut: all commits of this epoch and before are in the segments, none of a later one
-  // is.
+  // Returns the cut: commits of this epoch and before are in the segments, or in removed ones and a
+  // snapshot. Records of later epochs are not read, as if they did not exist.
   Epoch durable_epoch_found() const;
-  // Returns an epoch that a snapshot covers; segments up to it may be gone.
+  // Returns the newest epoch of any record in a segment that was removed; 0: none, or not known. A
+  // snapshot has to cover it, or commits are lost.
   Epoch removed_epoch_found() const;
   // Returns the least epoch at which the clock may begin. It is above every epoch seen in any file,
   // cut or not. If other files (a manifest) have epochs, too, take the maximum of both.
@@ -90,19 +91,22 @@ class Log {
   std::size_t found_segment_count() const;
   // Calls `visit` for every record of segment `index` up to its cut: the records of one session in
   // the order in which it published them; those of different sessions mixed. Fillers are left out.
-  // Any thread, different segments at the same time. kCorruption: file and offset. Before start().
+  // kCorruption: the message names file and offset. Any thread; several threads may read different
+  // segments at the same time. REQUIRES: called before start().
   Status read_segment(std::size_t index, const RecordVisitor& visit) const;
-  // Opens the same records to be read one at a time.
+  // Opens the records that read_segment() would visit, to be read one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(std::size_t index) const;
   LogSegment found_segment(std::size_t index) const;
 
   // ---- a new incarnation ---------------------------------------------------------------------
 
-  // Seals the segments of the last incarnation at the cut. Once; else start() does it.
+  // Seals the segments of the last incarnation at the cut (L10). Later calls do nothing. start()
+  // calls it, too.
   Status make_cut_durable();
-  // Deletes segments of earlier incarnations of which no record is newer than `covered`, to make
-  // space for what follows. A durable snapshot covers that epoch. Found segments are counted anew.
-  // Between make_cut_durable() and start().
+  // Deletes segments of earlier incarnations of which no record is newer than `covered`, except the
+  // newest one of each logger, to make space for what follows. Indices of found segments change.
+  // REQUIRES: a durable snapshot covers that epoch; called after make_cut_durable(), before
+  // start().
   Status remove_found_segments_up_to(Epoch covered);
   // Sets the clock that the loggers follow, and that waiters for durability ask for an early epoch
   // advance. It begins at or above first_new_epoch() and is not started yet. Without this call,
@@ -141,7 +145,7 @@ class Log {
   // Reads as read_segment() does, for records up to `newest` in what was synced when segments() was
   // called. Any thread. kIoError: the segment was removed since.
   Status read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const;
-  // Opens the same records to be read one at a time.
+  // Opens the records that read() would visit, to be read one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,
                                                        Epoch newest) const;
   // Makes each logger go on in a new segment soon, even if it has nothing to write. So the segments
@@ -151,9 +155,10 @@ class Log {
   Status remove_segments_up_to(Epoch covered);
 
   // Waits until all that was published is durable, stops the loggers, seals, and writes a clean
-  // savepoint. Removes segments that have nothing beyond `covered`, as far as that goes. On failure
-  // the loggers are stopped too, and the directory is as after a crash. Calls the callbacks that
-  // are left. REQUIRES: no session publishes any more.
+  // savepoint. Removes segments of which no record is newer than `covered`, except the newest one
+  // of each logger; a failure of that is ignored. On another failure the loggers are stopped too,
+  // and the directory is as after a crash. Calls the callbacks that are left. REQUIRES: no session
+  // publishes any more.
   Status close(Epoch covered = {});
 
  private:

@@ -16,7 +16,8 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
       found_(std::move(found)),
       savepoint_(found_.savepoint) {
   for (const FoundSegment& segment : found_.segments) {
-    // Records after the cut do not exist (L21): no snapshot would ever cover them.
+    // Records after the cut do not exist (L9). Their epochs must not count: no snapshot would ever
+    // cover them, and the segment would stay.
     const std::uint64_t newest = std::min(segment.seal.newest_epoch, segment.seal.cut_epoch);
     entries_[segment.header.logger].push_back({segment.header.number, segment.seal.valid_bytes,
                                                segment.is_sealed, segment.is_sealed, newest,
@@ -157,7 +158,8 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t l
                               error, error == ENOMEM ? "give the process more memory" : "");
 }
 
-// Keeps the segment for the next attempt if the savepoint fails.
+// Makes the next segment, or takes the one that the last attempt has left, and writes a savepoint
+// that counts it. If that fails, keeps the segment for the next attempt.
 Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uint32_t logger,
                                                                         std::uint64_t mark_epoch) {
   std::unique_ptr<SegmentWriter>& unsure = unsure_[logger];
@@ -214,7 +216,8 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
   return remove_forgotten_locked();
 }
 
-// Takes segments out of savepoint_, which is not written yet. `left`: how many of each logger stay.
+// Takes segments out of savepoint_ and adds them to covered_. The caller writes the savepoint, and
+// then removes them (L14). `left`: how many of each logger stay at least.
 void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
   for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
     std::vector<Entry>& entries = entries_[logger];

@@ -38,12 +38,12 @@ struct FoundSegment {
   std::string name() const { return segment_name(header.logger, header.number); }
 };
 
-// What open() finds. Nothing is written to learn it.
+// What Log::open() finds in a directory, without a write.
 struct FoundLog {
   Savepoint savepoint{};
-  bool is_fresh = true;  // no savepoint, no segments
+  bool is_fresh = true;  // no segments, and no savepoint or a damaged one
   std::vector<FoundSegment> segments;  // by logger and number
-  std::vector<std::string> leftovers;  // segments never used, or not removed to the end
+  std::vector<std::string> leftovers;  // segments never used, or not yet removed
   Epoch cut;
   Epoch newest_seen;
 };
@@ -60,7 +60,7 @@ class LogDirectory {
 
   // ---- start, by one thread ------------------------------------------------------------------
 
-  // Makes the found log durable and seals it (L21). Once.
+  // Makes the found log durable, seals its segments, and removes leftovers (L21). Called once.
   Status seal_found();
   // Removes found segments of which no record is newer than `covered`, except the newest one of
   // each logger, which has its last mark. found() does not list them any more. REQUIRES:
@@ -73,9 +73,9 @@ class LogDirectory {
 
   // ---- loggers -------------------------------------------------------------------------------
 
-  // Makes the next segment of `logger`; the last one ends where note_synced() said (L14).
-  // kOutOfMemory: the process or the system has no memory, or no descriptor. REQUIRES: an attempt
-  // after a failed one has the same `mark_epoch`.
+  // Makes the next segment of `logger`. Its header names the end of the segment before: the bytes
+  // that note_synced() was told last. kOutOfMemory: the process or the system has no memory, or no
+  // descriptor. REQUIRES: an attempt after a failed one has the same `mark_epoch`.
   Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t logger,
                                                      std::uint64_t mark_epoch);
   void note_synced(std::uint32_t logger, std::uint32_t number, std::uint64_t bytes);
@@ -90,8 +90,8 @@ class LogDirectory {
   // those that could not be removed.
   Status remove_up_to(Epoch covered);
   // Writes the last savepoint of this incarnation, which says "clean", if all segments are sealed;
-  // else writes nothing. It counts no segment that `covered` makes unneeded, except the newest one
-  // of each logger.
+  // else writes nothing. The savepoint counts no segment whose records `covered` all covers, except
+  // the newest one of each logger. Such segments are removed.
   Status close_cleanly(Epoch durable, Epoch covered);
   std::uint64_t bytes_on_device() const;
   std::vector<LogSegment> segments() const;
@@ -126,7 +126,8 @@ class LogDirectory {
   Savepoint savepoint_;
   std::vector<Entry> entries_[kMaxSocs];  // by number, without gaps
   bool has_own_segment_[kMaxSocs] = {};   // the newest entry is of this incarnation
-  // Segments that the savepoint on the device may count or not: its write has failed.
+  // New segments whose savepoint could not be written: the device may have it or not. The next
+  // attempt uses them.
   std::unique_ptr<SegmentWriter> unsure_[kMaxSocs];
   // Segments that savepoint_ does not count any more, and that are not removed yet.
   struct Covered {

@@ -32,7 +32,8 @@ Status read_block(device::Device* device, const std::string& name, SegmentBlock*
   return {};
 }
 
-// A file that no savepoint counts may go, unless it holds a frame: then the savepoint is wrong.
+// Returns kCorruption if a segment with a higher number than the savepoint counts holds a frame:
+// then the savepoint is wrong (L14). Otherwise the file may be removed.
 Status check_leftover(device::Device* device, const std::string& name) {
   FOEDUS_TRY(const auto file, device::open_existing(device, name, device::Access::kRead));
   SegmentBlock block;
@@ -127,14 +128,15 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
   return {};
 }
 
-// Computes the cut: the oldest of the newest marks of the loggers of the last incarnation.
+// Computes the cut: after a clean close, the durable epoch of the savepoint. Otherwise it is the
+// least of the newest marks of the loggers of the last incarnation (L9).
 Status find_cut(device::Device* device, FoundLog* log) {
   const Savepoint& savepoint = log->savepoint;
   std::uint64_t marks[kMaxSocs] = {};
   std::uint64_t sealed_cut = 0;
   for (const FoundSegment& segment : log->segments) {
-    // Marks of earlier incarnations have no influence: this one began above them (L10), and each of
-    // its loggers has a segment.
+    // Marks of earlier incarnations change no maximum: each logger of the last incarnation has a
+    // segment, whose header has a mark that is not below any of them (L10).
     std::uint64_t& mark = marks[segment.header.logger];
     mark = std::max(mark, segment.seal.mark_epoch);
     if (segment.is_sealed) sealed_cut = std::max(sealed_cut, segment.seal.cut_epoch);

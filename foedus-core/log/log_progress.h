@@ -6,13 +6,13 @@
 //   scanned[i]  logger i     it has met, written and synced all records of this epoch and before
 //   mark[i]     logger i     its newest mark on the device; recovery cuts at the minimum M of them
 //
-//   L18 The durable epoch is S = min scanned if dirty <= M, else M. It may be S: a logger stores
-//       scanned[i] only after it has raised dirty for all it met, and S is read before dirty. So
-//       dirty covers every record of an epoch <= S. They are all <= M, and stay above the cut:
-//       recovery keeps them, though nothing was written for the epochs since M. It may be M: every
-//       logger has synced a mark >= M after all records of those epochs. It must not be S while
-//       dirty > M: one logger may have synced records of an epoch that another one has not marked,
-//       and recovery would cut them.
+//   L18 The durable epoch is S = min scanned if dirty <= M, else M. S is right if dirty <= M: a
+//       logger stores scanned[i] only after it has raised dirty for all it met, and S is read
+//       before dirty. So every record of an epoch <= S is of an epoch <= dirty <= M. Recovery keeps
+//       it, for it cuts after M, though nothing was written for the epochs since M. M is right
+//       always: every logger has synced a mark >= M after all records of those epochs. S would be
+//       wrong while dirty > M: one logger may have synced records of an epoch that another one has
+//       not marked, and recovery would cut them off.
 //   L19 A logger that raises dirty notifies all, and a logger marks when dirty is above its own
 //       mark (and published too). So M reaches dirty soon after each commit, and an idle log writes
 //       nothing.
@@ -42,9 +42,10 @@ class LogProgress {
   // durable epoch that follows (L18).
   void report(std::uint32_t number, std::uint64_t scanned, std::uint64_t mark);
 
-  // Notes that logger `number` has no space on the device, or has space again (ok).
+  // Notes that logger `number` lacks space on the device or memory, or has both again (ok).
   void report_space(std::uint32_t number, const Status& status);
-  // Tells the waiters and all loggers that the log has failed, and the waiters what still works.
+  // Ends all waits with `failure`, and a hint that reads go on. Notifies all loggers, which stop
+  // writing.
   void report_failure(Status failure);
 
  private:

@@ -11,7 +11,7 @@ namespace foedus::log {
 
 namespace {
 
-// A segment that failed is followed by this many more before the log gives up.
+// So many new segments are tried after a failed write or sync, before the log has failed (L23).
 constexpr std::uint32_t kMoreSegments = 1;
 // A ring with at least this much to write gets frames of its own.
 constexpr std::size_t kDirectBytesMin = 3584;
@@ -66,7 +66,8 @@ void Logger::attach(LogBuffer* ring) {
 
 Status Logger::detach(LogBuffer* ring) {
   Status status = wait_for_room(*ring, ring->committed());
-  // A part of the ring may be in the segment: it cannot be forgotten while the logger still tries.
+  // The logger cannot forget the ring while it still tries to write: part of what is not durable
+  // may be in the segment already, and a failed sync has it written again from the ring.
   if (is_waited_out(status)) {
     if (!waits_->has_failed()) return status;
     status = Status::error(ErrorCode::kClosed, "the log failed: " + waits_->trouble().message());
@@ -128,7 +129,7 @@ bool Logger::is_due(std::uint64_t published) {
   return room_wanted || published > scanned_ || must_mark || must_roll_;
 }
 
-// Reports it as a lack of memory, which is waited out (L25).
+// Reports the exception to waiters as a lack of memory, and has the step tried again (L25).
 std::uint64_t Logger::step_failed(const std::bad_alloc& thrown) noexcept {
   progress_->report_space(number_, base::out_of_memory(thrown));
   runtime_->wake(&room_);
@@ -188,7 +189,8 @@ Status Logger::write_all(std::uint64_t published) {
   }
 }
 
-// If there is no memory for this, the next step begins with it.
+// Takes back, or gives up with its segment, what was not synced. If std::bad_alloc ends this, the
+// writer is still poisoned, and the next step begins with it again.
 void Logger::go_back_to_durable() {
   if (!segment_->try_take_back()) rolled_.push_back(std::move(segment_));
   for (Attached* const ring : rings_) ring->cursor.rewind();
@@ -297,7 +299,7 @@ void Logger::seal_rolled() {
     if (Epoch(newest) > waits_->durable()) return;
     const std::uint32_t number = rolled_.front()->number();
     const Status status = rolled_.front()->seal(newest);
-    // Without a seal, it is read up to the end that its successor names.
+    // Without a seal, recovery reads the segment up to the end that its successor names.
     if (!status.is_ok()) say(LogLevel::kWarning, "log: cannot seal: " + status.message());
     directory_->note_settled(number_, number, newest, status.is_ok());
     rolled_.erase(rolled_.begin());

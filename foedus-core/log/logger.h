@@ -5,10 +5,10 @@
 // A step, when the clock has published an epoch p or a session wants space:
 //
 //   1. reads p = published, then the rings and their committed offsets (L22)
-//   2. writes durable..committed of each ring as frames, raising `dirty` to the epochs that it
-//      meets
-//   3. writes the mark p, in its last frame or alone, if some logger met a record newer than the
-//      last mark
+//   2. writes as frames what each ring has up to committed and the segment has not, and raises
+//      `dirty` to the epochs that it meets
+//   3. writes the mark p, in its last frame or alone, if some logger met a record newer than this
+//      logger's last mark (L19)
 //   4. syncs the segment, once; nothing if nothing was written
 //   5. moves durable of the rings, tells LogProgress
 //
@@ -20,14 +20,16 @@
 //       since then is written again from the rings to a new segment. If that fails again, the log
 //       has failed.
 //   L24 A full device is not a failure: durable stands still, waiters get kOutOfSpace, and the step
-//       is tried again after a pause, however it is notified. It begins with the frame that did not
-//       fit, or after the last sync if a sync did not (L15).
+//       is tried again after a pause, which notifications do not shorten. The next attempt begins
+//       with the frame that did not fit. If a sync failed for lack of space, it begins with all
+//       that was written since the last sync (L15).
 //   L25 A lack of memory is treated alike, as kOutOfMemory. So is a lack of descriptors or of the
 //       system's memory for a new segment: nothing is lost by it. Wherever std::bad_alloc has ended
 //       a step, the next one finds a valid state. A segment whose bytes may be lost is poisoned
 //       (L16), and cursors move only with what was appended.
 //
-// A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
+// A full segment is synced at once, and sealed when all its records are of durable epochs. No
+// recovery can cut such records off, so the cut that the seal names stays right.
 
 #include <cstdint>
 #include <memory>
@@ -127,7 +129,7 @@ class Logger : public base::Task, public LogRoom {
   std::vector<std::pair<RingCursor*, RingCursor::Span>> packed_spans_;
   std::uint64_t scanned_ = 0;
   std::uint64_t mark_ = 0;          // the newest one that is synced
-  bool must_roll_ = false;          // once all rings are between two records
+  bool must_roll_ = false;          // once no ring is within a record
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
   bool is_waiting_ = false;         // L24
   std::uint64_t try_again_us_ = 0;  // L24: the time of the next attempt

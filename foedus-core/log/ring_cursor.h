@@ -39,14 +39,14 @@ class RingCursor {
   void advance(const Span& span);
   // Moves durable of the ring to written(): all that was written is synced.
   void set_durable() { ring_->set_durable(written_); }
-  // Goes back to durable, for what was written since the last sync is lost. Durable is between two
-  // records, because segments are synced only there.
+  // Goes back to the ring's durable offset, because what was written since the last sync is lost.
+  // That offset is between two records, because segments are synced only there.
   void rewind();
 
  private:
   LogBuffer* const ring_;
   std::uint64_t written_;
-  std::uint64_t next_record_;       // of the first record that begins at or after written_
+  std::uint64_t next_record_;       // offset of the first record at or after written_
   std::uint64_t record_epoch_ = 0;  // of the record that written_ is in the middle of
   std::uint64_t committed_;
 };

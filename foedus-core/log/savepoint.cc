@@ -48,7 +48,8 @@ Status write_slot(device::File* file, const Savepoint& savepoint) {
   return file->sync();
 }
 
-// On failure the next attempt goes to the same slot, so that at most one is torn (L29).
+// Writes the savepoint with the next sequence number. After a failure the next attempt goes to the
+// same slot, so that at most one slot is torn (L29).
 Status write_next(device::File* file, Savepoint* savepoint) {
   Savepoint next = *savepoint;
   ++next.sequence;
@@ -57,8 +58,9 @@ Status write_next(device::File* file, Savepoint* savepoint) {
   return {};
 }
 
-// Clears the slot unless it is valid (L29); the next sync makes that durable. Zeroes are written
-// again: those that are there may be of a start whose sync failed, and not on the device (V2).
+// Clears the slot unless it is valid (L29); the next sync makes that durable. Writes zeroes even
+// over zeroes: an earlier start may have written these and failed to sync, so that they are not on
+// the device (V2).
 Status clear_torn(device::File* file, std::uint64_t offset) {
   Slot slot;
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));

@@ -1,18 +1,20 @@
 #pragma once
 // The savepoint, the log's control file: which segments exist, and which incarnation of the
-// database runs or ran last. It has 64 slots of 4096 bytes that are written in turn. Two would do,
-// but each segment and each glean writes one, and memory wears. Byte-exact description: FORMAT.md.
+// database runs or ran last. It has 64 slots of 4096 bytes that are written in turn. Two would do
+// for safety. More of them spread the wear of non-volatile memory: each new segment and each glean
+// writes a savepoint. Byte-exact description: FORMAT.md.
 //
 //   L13 The slot with the highest sequence number counts. The next savepoint goes to another slot,
 //       so that a torn write leaves the old one.
 //   L14 A segment is used only after a savepoint that counts it is synced, and that only after the
 //       segment's header and its directory entry are. A segment is removed only after a savepoint
 //       that does not count it is synced. So every segment that is counted must be there, and one
-//       that is not counted holds no frame.
+//       with a higher number than the counted ones holds no frame. A file with a lower number was
+//       to be removed when the process ended.
 //   L29 A savepoint that a crash has torn never becomes valid later: its slot is cleared, and this
-//       is synced, before anything relies on the older one. Otherwise the next write to the slot,
-//       torn itself, might add just the sectors that it lacked, for most sectors of all savepoints
-//       are alike.
+//       is synced, before anything relies on the older one. Otherwise the next write to that slot,
+//       torn itself, might add just the sectors that the first one lacked, for most sectors of all
+//       savepoints are alike.
 
 #include <cstdint>
 #include <string_view>
@@ -46,7 +48,7 @@ struct Savepoint {
   std::uint64_t incarnation;    // +8 -> 32
   std::uint32_t flags;          // +4 -> 36
   std::uint32_t logger_count;   // +4 -> 40  of this incarnation: 0 .. logger_count - 1
-  std::uint64_t durable_epoch;  // +8 -> 48  when it was written
+  std::uint64_t durable_epoch;  // +8 -> 48  was durable when it was written
   std::uint64_t removed_epoch;  // +8 -> 56  newest of any record of a segment that was removed
   std::uint64_t reserved;       // +8 -> 64  zero
   SavepointLogger loggers[kMaxSocs];  // +1536 -> 1600, then zeroes up to 4096
@@ -57,14 +59,14 @@ inline constexpr std::uint32_t kClosedCleanly = 1;
 // Returns the savepoint of a directory in which none was ever written.
 Savepoint empty_savepoint();
 
-// Returns the newest one. kNotFound: there is no savepoint. kCorruption: no slot is valid.
-// kWrongVersion.
+// Returns the newest valid savepoint. kNotFound: there is no file. kCorruption: no slot is valid.
+// kWrongVersion: some slot is of another version.
 Result<Savepoint> read_savepoint(device::Device* device);
 
 // Creates the file with the first savepoint in it, and syncs file and directory.
 Status create_savepoint(device::Device* device, Savepoint* savepoint);
-// Writes and syncs it with the next sequence number. If that fails, a second attempt goes to the
-// same slot and writes again what a failed sync gave up (V2).
+// Writes *savepoint with the next sequence number, and syncs. If that fails, a second attempt goes
+// to the same slot and writes again what a failed sync gave up (V2).
 Status write_savepoint(device::Device* device, Savepoint* savepoint);
 // Makes a savepoint that was read durable in its own slot, for it may be in the system's cache
 // only. The next one goes to the slot after it, which is cleared if it is not valid (L29).

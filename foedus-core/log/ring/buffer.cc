@@ -12,7 +12,7 @@ namespace foedus::log {
 namespace {
 
 // Factor by which a ring grows when the session would wait for space. Its records have to become
-// durable before each step, so a few large steps are better.
+// durable before it grows, so a few large steps are better than many.
 constexpr std::uint64_t kGrowth = 4;
 
 }  // namespace
@@ -28,7 +28,8 @@ Status LogBuffer::make_fit(std::uint64_t bytes) {
   return grow(std::bit_ceil(2 * bytes), true);
 }
 
-// Copies the records that are not published, which only the session uses.
+// Moves the ring to memory of `capacity` bytes, once all that was published is durable (L30).
+// Copies the records of the open transaction, which only the session uses.
 Status LogBuffer::grow(std::uint64_t capacity, bool is_needed) {
   FOEDUS_INVARIANT(capacity > capacity_ && capacity <= capacity_max_, capacity, capacity_);
   const std::uint64_t begin = committed_.load_relaxed();  // order: relaxed, own word
@@ -88,7 +89,8 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
   }
   tail_ = end;
   // limit_ keeps both bounds: the ring's free space, and half of the ring for one transaction. The
-  // next transaction begins at or after `begin`, so the bound stays right, if early.
+  // next transaction begins at or after `begin`, so its own bound would not be before this one: it
+  // may call this function earlier than it must, never too late.
   limit_ = std::min(durable() + capacity_, begin + capacity_ / 2);
   return record;
 }

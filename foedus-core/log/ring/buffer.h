@@ -14,12 +14,14 @@
 //   L4  committed moves only after all records before it have their TIDs, and before the
 //       transaction's locks are released: a transaction that read from this one publishes after it.
 //   L5  durable <= committed <= tail <= durable + capacity. All are counted from the session's
-//       start; the place in the ring is the offset modulo capacity. (The architecture's `head` is
-//       `durable`: only the logger reads a ring yet.)
+//       start; the place in the ring is the offset modulo capacity. (FOEDUS has a fourth offset,
+//       head, for readers of durable records in memory. Here only the logger reads a ring, so head
+//       would equal durable.)
 //   L6  A record lies in one piece. Space before the ring's end that is too small for it is filler.
 //   L28 The records of a transaction take at most half of the ring, filler aside. So whether they
-//       fit does not depend on where the ring stands. They never need more than all of it: each
-//       filler is smaller than the record after it, so all fillers together are less than half.
+//       fit does not depend on where the ring stands. With filler they need at most the whole ring:
+//       each filler is smaller than the record after it, so all fillers together take less than
+//       half.
 //   L30 A ring begins small and grows to a multiple of its size when a transaction needs more, or
 //       when the session would wait for space. It grows only while durable == committed: the logger
 //       then has no byte of it to write. The logger reads only bytes below committed. It reads the
@@ -42,8 +44,9 @@ class LogBuffer;
 class LogRoom {
  public:
   virtual ~LogRoom() = default;
-  // Returns once durable of `buffer` is at least `offset`, or with the error that prevents it:
-  // kOutOfSpace, kIoError. Called by the session.
+  // Returns once durable of `buffer` is at least `offset`. kOutOfSpace, kOutOfMemory: the logger
+  // lacks space or memory at present. kClosed: it does not run. Else: the error that made the log
+  // fail. Called by the session.
   virtual Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) = 0;
 };
 
@@ -175,7 +178,7 @@ class LogBuffer {
   alignas(64) std::uint64_t tail_ = 0;
   std::uint64_t limit_ = 0;     // reserve() up to here need not read durable_
   std::uint64_t ring_end_ = 0;  // offset of the last end of the ring that a record reached
-  std::uint64_t filler_ = 0;    // filler of that record's transaction up to ring_end_
+  std::uint64_t filler_ = 0;    // filler bytes of that record's transaction before it
   base::AtomicWord<std::uint64_t> committed_;
 
   // Written by the logger.

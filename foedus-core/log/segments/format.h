@@ -7,8 +7,8 @@
 //
 //   L12 Slots and frames carry a CRC32C over all their bytes, with its own four taken as zero. A
 //       frame also carries the checksum of the frame before it: a valid frame follows valid frames
-//       only. Its first sector has a checksum of its own: it says what a torn frame should have
-//       been.
+//       only. The first sector of a frame has a checksum of its own. So a reader can trust the
+//       header of a torn frame whose first sector was written.
 
 #include <cstddef>
 #include <cstdint>
@@ -87,15 +87,15 @@ struct FrameHeader {
   std::uint64_t synced_bytes;   // +8 -> 72  of this segment, when the frame was written
   std::uint32_t previous_crc;   // +4 -> 76  of the frame before, of the header for the first one
   std::uint32_t version;        // +4 -> 80
-  // They tell a torn frame from a rotten one (L17). If the first sector of a torn frame was
-  // written, it checks out. Then more of the other sectors hold only zeroes than the writer
-  // counted.
+  // The next two fields tell a torn frame from a rotten one (L17). If the first sector of a torn
+  // frame was written, sector_crc is right, and some other sectors are missing. These hold zeroes,
+  // so more sectors do than the writer counted.
   std::uint32_t sector_crc;    // +4 -> 84  of the frame's first sector
   std::uint32_t zero_sectors;  // sectors after the first that hold only zeroes
 };
 static_assert(sizeof(FrameHeader) == 88);
 
-// Returns the checksum of a frame's first sector, with both of the header's taken as zero.
+// Returns the checksum of a frame's first sector, with both checksums in the header taken as zero.
 std::uint32_t crc_of_first_sector(const char* frame);
 // REQUIRES: `bytes` is a multiple of kSectorBytes.
 std::uint32_t count_zero_sectors(const char* begin, std::size_t bytes);
@@ -112,7 +112,7 @@ inline constexpr std::size_t kDirectHeadBytes = sizeof(FrameHeader) + sizeof(Fra
 // Ring bytes that surely fit into one frame of kDirect, whatever their alignment.
 inline constexpr std::size_t kDirectBytesMax = kFrameBytesMax - 3 * kBlockBytes;
 
-// Where the bytes of a kDirect frame begin, from the frame's start.
+// Returns where the ring bytes of a kDirect frame begin, from the frame's start.
 inline constexpr std::size_t direct_data_offset(std::uint64_t ring_offset) {
   const std::size_t in_block = ring_offset % kBlockBytes;
   return in_block >= kDirectHeadBytes ? in_block : kBlockBytes + in_block;
@@ -136,7 +136,7 @@ class SegmentBlock {
   const char* bytes() const { return bytes_; }
   char* bytes() { return bytes_; }
 
-  // Fill in magic, version and crc.
+  // Set header or seal, with magic and checksum filled in, and the version of the header.
   void set_header(SegmentHeader header);
   void set_seal(SegmentSeal seal);
   State header_state() const;

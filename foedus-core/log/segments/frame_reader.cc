@@ -136,7 +136,7 @@ Result<bool> FrameReader::is_rotten() {
   if (std::memcmp(first, kZeroes, sizeof(kZeroes)) == 0) return false;
   FrameHeader header;
   std::memcpy(&header, first, sizeof(header));
-  // A flipped bit in space that was never used is no frame.
+  // The fields must look like a frame's: a flipped bit in unused space is no rotten frame.
   const bool is_frame =
       header.magic == kFrameMagic ||
       (header.offset == position_ && header.incarnation == header_.incarnation);
@@ -188,7 +188,8 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
                                " does not check out, though no sector of it is missing");
     }
   }
-  // Valid frames after the end count, too: what they say was synced, and their epochs.
+  // Looks at valid frames after the end, too: synced_bytes that they name have to be valid (L17),
+  // and new epochs begin above theirs (L10).
   std::uint64_t at = tail.valid_bytes;
   for (;;) {
     FOEDUS_TRY(const bool is_found, reader.find_from(at, &frame));

@@ -20,7 +20,8 @@ bool is_sound(const LogRecord& record) {
   return record.record_bytes >= head + record.padding_bytes;
 }
 
-// Returns true if the padding is zero of a field of `bytes` bytes that, padded, ends at `word_end`.
+// Returns true if all padding of a field is zero. The field has `bytes` bytes and is padded to a
+// multiple of 8; the padding ends at `word_end`.
 bool has_zeroes_behind(const char* word_end, std::size_t bytes) {
   std::uint64_t word;
   std::memcpy(&word, word_end - sizeof(word), sizeof(word));
@@ -34,9 +35,9 @@ bool is_padded(const LogRecord& record) {
          has_zeroes_behind(end, record.payload_bytes());
 }
 
-// Returns what the record has that no session logs, whatever its storage; null if there is nothing.
-// Flags of a TID would become those of a record in a page, which could not be read then. REQUIRES:
-// is_sound().
+// Returns what is wrong with the record, by rules for records of all storages; null if nothing is.
+// A TID must have no flags, because they would become flags of the record in a page, where readers
+// could wait for ever. REQUIRES: is_sound().
 const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
   const page::Tid tid(record.tid);
   if ((tid.word() & page::Tid::kFlags) != 0) return "a record whose TID has flags";
@@ -77,7 +78,8 @@ SegmentRecords::SegmentRecords(std::unique_ptr<device::File> file, const Segment
       cut_(cut),
       frames_(file_.get(), header, valid_bytes) {}
 
-// Returns the next record, also if it lies in several pieces or breaks a rule.
+// Returns the next record, which may lie in several pieces. Skips fillers and records after the
+// cut. kCorruption: the next record breaks a rule.
 Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   for (;;) {
     forget_whole();  // the caller is done with it
@@ -99,7 +101,8 @@ Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   }
 }
 
-// Checks the rules of next_in_full() at once. REQUIRES: the beginning of a record is in the piece.
+// Returns true if the record lies whole in the piece, breaks no rule, and is neither filler nor
+// after the cut. REQUIRES: its LogRecord is in the piece.
 bool SegmentRecords::is_expected(const LogRecord& record) const {
   const std::uint64_t left = static_cast<std::uint64_t>(piece_end_ - at_);
   const page::Tid tid(record.tid);
@@ -180,7 +183,8 @@ Result<bool> SegmentRecords::next_piece() {
   return true;
 }
 
-// If the cut is right, a record that the crash cut in two is of an epoch after it.
+// Returns kCorruption if a record up to the cut is incomplete at the end of the segment. A crash
+// can cut only a record after the cut in two: epochs up to it were durable.
 Status SegmentRecords::check_end() const {
   for (const auto& [session, stream] : streams_) {
     if (stream.part.size() < 2) continue;

@@ -88,8 +88,8 @@ std::uint64_t SegmentWriter::piece_bytes() const {
   return std::min(kPreallocateBytes, segment_bytes_) / kBlockBytes * kBlockBytes;
 }
 
-// Asks for whole pieces and one block more: a segment that is filled to its last byte needs no
-// further piece for a frame that says so.
+// Preallocates whole pieces and one block more: the block that L27 keeps for a growth frame. So a
+// segment that is full needs no further piece for that block.
 Result<std::uint64_t> SegmentWriter::grow(std::uint64_t end_bytes) {
   const std::uint64_t piece = piece_bytes();
   const std::uint64_t wanted = (end_bytes - kBlockBytes + piece - 1) / piece * piece + kBlockBytes;
@@ -122,7 +122,8 @@ void SegmentWriter::grow_ahead() {
   if (file_->preallocate(wanted).is_ok()) grown_bytes_ = wanted;
 }
 
-// Overwrites them in place, for the file must not become shorter.
+// Overwrites the remnants of failed writes with zeroes and syncs (L15). Does not truncate the file,
+// which must not become shorter than frames say (L27).
 Status SegmentWriter::clear_remnants() {
   constexpr std::size_t kPartsMax = device::File::kWritePartsMax;
   device::ConstBytes parts[kPartsMax];
@@ -148,9 +149,9 @@ std::uint64_t SegmentWriter::add_zeroes(std::uint64_t frame_end, device::ConstBy
   return end - frame_end;
 }
 
-// Writes zeroes to the file's last block, where no frame is: a size that a failed sync has lost
-// counts only if something was written since (V2). The file may be longer than any length that is
-// said, so each later growth needs this, too.
+// Writes zeroes to the file's last block, where no frame is. After a failed sync a later sync need
+// not make the file's length durable, unless something was written at that end since (V2). The file
+// may be longer than any length that a frame names, so each later growth needs such a write, too.
 Status SegmentWriter::write_size(std::uint64_t file_bytes) {
   std::memset(leading_->bytes, 0, kBlockBytes);
   const device::ConstBytes part{leading_->bytes, kBlockBytes};
@@ -245,7 +246,8 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   std::memcpy(leading_->bytes, &header, sizeof(header));
   std::memcpy(leading_->bytes + sizeof(header), &piece, sizeof(piece));
 
-  // Parts: header, first block of its own, ring, ring from its start, last block.
+  // At most five parts: the block with the header, a block of ring bytes up to the next block
+  // border, whole blocks up to the ring's end, whole blocks from its start, and the last block.
   device::ConstBytes parts[5 + kAheadParts];
   static_assert(5 + kAheadParts <= device::File::kWritePartsMax);
   std::size_t count = 0;

@@ -126,7 +126,8 @@ class SegmentWriter {
   // space for two more parts, of zeroes.
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
-  // Clears the place of the next frame and makes the file long enough for it. Before it is built.
+  // Clears the place of the next frame and makes the file long enough for it. Called before that
+  // frame is built, because this uses leading_ and may append a growth frame.
   Status make_room(std::uint64_t frame_bytes);
   Status clear_remnants();
   // Adds zeroes (L31) to the parts of a frame that ends at `frame_end`; returns how many bytes.
@@ -137,8 +138,9 @@ class SegmentWriter {
   std::uint64_t piece_bytes() const;
   // Makes the file at least `end_bytes` long; returns how long it is now.
   Result<std::uint64_t> grow(std::uint64_t end_bytes);
-  // Makes the file longer, before a sync, if this is needed soon: it needs no sync of its own then.
-  // If that sync fails, the poisoned writer says no length any more (L16).
+  // Makes the file longer before a sync if frames need this soon, so that the growth needs no sync
+  // of its own. If that sync fails, no frame names the new length: the writer is poisoned, or goes
+  // back to the synced length (L16).
   void grow_ahead();
   Status append_growth(std::uint64_t file_bytes);
   Status write_size(std::uint64_t file_bytes);
@@ -162,7 +164,7 @@ class SegmentWriter {
   bool lacks_space_ = false;       // the reason why it is poisoned
   bool is_size_lost_ = false;      // by a failed sync: from then on each growth needs a write
   std::uint64_t written_end_ = 0;  // of frames and zeroes (L31)
-  bool is_sync_small_ = false;     // the last one, as L31 means it
+  bool is_sync_small_ = false;     // whether the last sync was small (L31)
   bool writes_ahead_ = true;       // false once there was no space for it
   std::uint64_t remnants_end_ = 0;  // of frames that did not fit, from position_ on; 0: none
   FrameEpochs epochs_;
