@@ -1,13 +1,14 @@
 #pragma once
 // Requirements of operations.h on a kind of keyed storage: finding a key, making room in a page.
 //
-//   Q5  What an insert makes, a record or the first page of a layer, may be found before the page's
-//       version counts it. The inserter holds its lock from before it can be found until it is
-//       counted. No other session can have that lock before, and its holder waits for nothing
-//       meanwhile, so O1 stands. Others may find the new record and write to it, but none of them
-//       gets to its serialization point while a transaction that missed the key still sees the old
-//       count. (Counted first, it would not be safe: a search between the two would miss a key that
-//       is counted, or a layer that the count says is there.)
+//   Q5  An insert makes a record or the first page of a layer. Other sessions may find it before
+//       the version of the page counts it. The inserter holds the lock of what it makes from before
+//       it can be found until it is counted. No other session can hold that lock before, and the
+//       inserter waits for nothing while it holds it, so O1 stands. Other sessions may find a new
+//       record and write to it, but their commits need its lock. So none of them gets to its
+//       serialization point while a transaction that missed the key still sees the old count. (To
+//       count first would not be safe: a search between the two steps would miss a key that is
+//       counted, or a layer that the count says is there.)
 
 #include <concepts>
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace foedus::storage::keyed {
 
-// Why a writer looks for a record.
+// For what a call looks for a record in a volatile page (find_to_write).
 enum class Access : std::uint8_t {
   kLock,    // get_for_update
   kInsert,  // a new row
@@ -37,30 +38,34 @@ struct Payload {
 
 // A kind K is a class of static functions.
 //
-//   K::Key        a key with what a search computes from it, once an operation
+//   K::Key        a key, and what searches for it need; an operation computes it once
 //   K::Position   what a search finds: a record, or the page in which the key is missing. Between
 //                 find and use, other sessions may move the record; then its TID says moved
-//   K::ReadScope  lives as long as a get(); around looks at pages of snapshots (O14)
+//   K::ReadScope  get() holds one, so that it may look at pages of snapshots (O14)
 //
 //   key_of          bytes is the caller's, and outlives the Key
-//   find_to_read    may end at a page of a snapshot: is_cold(); REQUIRES: a ReadScope
-//   read_cold       copies what the range asks for; kNotFound
-//   find_to_write   the record is in a volatile page, or missing from one
-//   remember_missing  adds what verifies that the key stays missing (O4)
-//   read            with own writes over it, where the record is now. kMoved: find it again.
-//                   kConflict: unsettled()
-//   read_here       the same of the record that was found, whose lock the caller holds
-//   insert          makes a deleted record for a position that was found missing, if no other
-//                   session has (*is_made); with room for so many bytes if that is possible
-//   find_or_insert  the same from the root, for relocate()
-//   has_room        for an inline payload of so many bytes
-//   make_room       moves the record to more room. *again: find it again; *chain: there is no such
-//                   room, the payload has to be a chain. One of the two
-//   erased          after an erasure was added to the write set
-//   track_moved     moves::TrackMoved
+//   find_to_read    finds the key. If that ends in a page of a snapshot (is_cold()), it may copy
+//                   what the range asks for. REQUIRES: a ReadScope
+//   read_cold       copies that, unless find_to_read has; kNotFound
+//   find_to_write   finds the key's record in a volatile page, or a volatile page that lacks it
+//   remember_missing  adds the entry by which commit verifies that the key stays missing (O4)
+//   read            reads the record, with the transaction's own writes over it; may follow it to
+//                   where it is now. kMoved: the caller has to find it again. kConflict:
+//                   unsettled() says why
+//   read_here       reads as read does, but does not follow the record. REQUIRES: the caller holds
+//                   the record's lock
+//   insert          finds or makes a deleted record for a key that a search has missed. *is_made:
+//                   this call has made it. It has room for payload_bytes if a page can give that
+//   find_or_insert  searches from the root, and then does what insert does; for relocate()
+//   has_room        returns whether an inline payload of payload_bytes fits
+//   make_room       moves the record to where it has more room, and sets *again: the caller has to
+//                   find it again. Or sets *chain: no page has the room, make the payload a chain
+//   erased          is called after an erasure was added to the write set
+//   track_moved     see moves::TrackMoved
 //
-// find_to_read and find_to_write see to own writes whose records other sessions have moved: on
-// success they are where a search finds them. insert need not: the key was missing when they were.
+// find_to_read and find_to_write settle own writes whose records other sessions have moved (Q2): on
+// success these are where a search finds them. insert need not: the search that missed the key has
+// done so, and a transaction has no write to a key that is missing then.
 template <typename K>
 concept Kind = requires(occ::TxnContext& ctx, occ::StorageControl* control,
                         const typename K::Key& key, std::string_view bytes,

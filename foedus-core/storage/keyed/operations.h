@@ -4,13 +4,13 @@
 // changes before commit (O5). A search that meets a record on its way to another page is made
 // again, kReadTries times; then the transaction conflicts.
 //
-// Common to all: the session's thread; kConflict dooms the transaction; kOutOfMemory changes
-// nothing that anybody can see. Keys and payloads are within the limits of foedus/options.h; both
-// are the caller's and are copied.
+// Common to all: the session's thread calls them; kConflict dooms the transaction; kOutOfMemory
+// changes nothing that any transaction can see. Keys and payloads are within the limits of
+// foedus/options.h; both are the caller's and are copied.
 //
-// Payloads are passed on by reference: as the seventh parameter a view lies in memory, where the
-// caller has just put its two words, and each function that hands it on would load both at once and
-// wait.
+// Payloads are passed by reference. A seventh parameter is passed on the stack. A view there would
+// be stored as two words and, by each function that passes it on, loaded with one load of both,
+// which has to wait for the two stores.
 
 #include <cstdint>
 #include <cstring>
@@ -38,7 +38,8 @@ using occ::Found;
 using occ::Premise;
 using Remember = occ::Remember;
 
-// Returns why a search came to no end: a page of a snapshot that cannot be read, or a conflict.
+// Returns why an operation gives up its search: a page of a snapshot cannot be read, or, if all
+// could be, there is a conflict.
 [[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::string_view key);
 
@@ -46,12 +47,14 @@ using Remember = occ::Remember;
 [[gnu::cold]] Status outside(occ::StorageControl* control, std::string_view key,
                              std::uint32_t offset, std::size_t bytes, std::size_t payload_bytes);
 
-// The largest payload that the transaction's puts to `record` leave in its page.
+// Returns the bytes of the largest payload that the transaction puts into `record` in line, not as
+// a chain; 0: none.
 std::size_t inline_bytes_of(occ::TxnContext& ctx, const page::RecordHeader* record);
 
-// Makes chains of the inline payloads that the transaction puts into the record of `entry`. If it
-// also writes to parts of them, it conflicts: those writes would change the chain's id, and the
-// calls of a retry find the chain (O7).
+// Makes chains of the inline payloads that the transaction puts into the record of `entry`. If the
+// transaction also has partial writes to the record, it conflicts, because apply() would write them
+// over the chain's id. In a retry, a partial write finds the chain of the put and rewrites the
+// whole payload (O7).
 Status put_into_chains(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 
 // Changes the bytes at `at`, which no other thread reads or writes, as a write to a part does.
@@ -81,7 +84,8 @@ Status missing(occ::TxnContext& ctx, occ::StorageControl* control,
 
 // ---- reads --------------------------------------------------------------------------------------
 
-// Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
+// Copies the part of the payload that `range` asks for. kNotFound: the key is missing or its record
+// deleted, which commit verifies.
 template <Kind K>
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view bytes,
            occ::ReadRange* range) {
@@ -102,7 +106,8 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
   return unsettled(ctx, control, bytes);
 }
 
-// Does what get() does, and holds the record's lock until the transaction ends.
+// Does what get() does, and holds the record's lock until the transaction ends. A missing key is
+// not locked.
 template <Kind K>
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view bytes,
                       occ::ReadRange* range) {
@@ -139,15 +144,16 @@ Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control,
   return status;
 }
 
-// Returns whether an insert has just made `record`, and no transaction has committed to it since.
-// There is no own write of a record that was not found.
+// Returns whether this call, an insert, has made `record`, and no transaction has committed to it
+// since. This transaction has no write to it either, because it did not find the key.
 inline bool is_new_to_all(const page::RecordHeader* placed, const page::RecordHeader* record,
                           WriteMode mode) {
   return mode == WriteMode::kInsert && placed != nullptr && placed == record &&
          (record->load_tid().word() & page::Tid::kFlags) == page::Tid::kDeleted;
 }
 
-// write_whole(); *placed becomes the record that was inserted physically for the key, if any.
+// Does the work of write_whole(). Sets *placed to the record that this call inserted physically for
+// the key, if any.
 template <Kind K>
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                        std::string_view bytes, const std::string_view& payload,
@@ -167,11 +173,13 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
       if (is_made) *placed = K::record(position);
     }
     FOEDUS_SYNC_POINT("keyed:write_found");
-    // A put after a miss: the own physical insert has moved the page's entry along, so from now
-    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
-    // another transaction has committed to it in between, which no entry shows any more.
+    // A put looks at the record only if the transaction has page-version entries, for one of them
+    // may say that the key is missing. The physical insert of this call has moved that entry to the
+    // page's new version, so from now on the new record must stay absent, which look_at()
+    // remembers. If the record is present already, another transaction has committed to it since,
+    // which no entry shows any more: a conflict.
     if (is_new_to_all(*placed, K::record(position), mode)) {
-      // Nothing to look at: commit() sees whether it still is absent.
+      // No look is needed: commit checks that the record is still absent (Premise::kAbsent).
     } else if (mode != WriteMode::kPut || !ctx.sets().pages().is_empty()) {
       const Found found =
           occ::look_at(ctx, control, K::record(position),
@@ -196,7 +204,8 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
   return unsettled(ctx, control, bytes);
 }
 
-// Writes the whole payload.
+// Writes the whole payload, under the condition of `mode`. If a put or insert fails after it has
+// inserted a record physically, the key's absence stays verified (absence.h).
 template <Kind K>
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view bytes, const std::string_view& payload) {
@@ -209,8 +218,9 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
 
 // ---- writes of parts ----------------------------------------------------------------------------
 
-// The payload that a write to a part is to change, as far as the transaction knows it. A look that
-// is not remembered: accepts() looks again at commit.
+// Returns the payload that a partial write will change: that of the transaction's own put, if its
+// writes to the record begin with one, or else the record's. This look at the record is not
+// remembered as a read, because accepts() checks the bounds again at commit.
 template <Kind K>
 Payload current_of(occ::TxnContext& ctx, const typename K::Position& position,
                    const occ::WriteSet::Own& own) {
@@ -223,7 +233,8 @@ Payload current_of(occ::TxnContext& ctx, const typename K::Position& position,
   return K::payload(position);
 }
 
-// O7: the whole payload of a chain is read, changed and written again.
+// O7. Reads the whole payload of a chain, changes the part, and writes the whole as a put. *again:
+// the record has moved, find it again.
 template <Kind K>
 Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
                const typename K::Position& position, std::string_view bytes, std::uint32_t offset,
@@ -269,14 +280,14 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     const std::uint64_t end = std::uint64_t{offset} + part.size();
     if (end > current.bytes) {
       FOEDUS_SYNC_POINT("keyed:part_outside");
-      occ::ReadRange range;  // a look that is remembered
+      occ::ReadRange range;  // this look is remembered as a read
       const Found again = K::read(ctx, control, position, &range);
       if (again == Found::kConflict) break;
       if (again == Found::kAbsent) return ErrorCode::kNotFound;
       if (again == Found::kPresent && range.payload_bytes < end) {
         return outside(control, bytes, offset, part.size(), range.payload_bytes);
       }
-      continue;  // it has changed meanwhile
+      continue;  // the record has moved, or its payload is long enough now
     }
     return ctx.write(type, control, K::record(position), K::place(position), bytes, offset, part,
                      Premise::kPresent);
@@ -307,10 +318,10 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 
 // ---- the commit protocol ------------------------------------------------------------------------
 
-// Finds the record of this write from the root by the full key in its log record, or makes one;
-// gives it room for the payloads that the transaction puts into it. All entries of the record say
-// the new record and place afterwards. REQUIRES: the transaction holds no record lock of its lock
-// phase.
+// Finds the record of `entry` from the root by the full key in its log record, or makes one, and
+// gives it room for the payloads that the transaction puts into it. Afterwards all write entries of
+// the old record name the new record and its place. REQUIRES: the transaction holds no record lock
+// of its lock phase.
 template <Kind K>
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
   const typename K::Key key = K::key_of(entry->log->key());

@@ -4,7 +4,7 @@
 
 namespace foedus::storage {
 
-// Conditions of a write of a whole payload on its key.
+// What a write of a whole payload requires of its key.
 enum class WriteMode : std::uint8_t {
   kPut,     // nothing: the row may be there or not, and the transaction does not remember which
   kInsert,  // that it is not there; else kAlreadyExists
