@@ -1,5 +1,6 @@
 #pragma once
-// Births and announcements, once records are marked where they were (birth.h, Q1 to Q3).
+// The births of pages and the announcement of drops, which follow the marks of records and pages
+// (birth.h, Q1 to Q3).
 
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/occ/txn_context.h"
@@ -8,8 +9,9 @@
 
 namespace foedus::storage::moves {
 
-// Returns the birth of a page whose records are marked where they were. `others`: they come from a
-// page that concerns the transaction.
+// Returns the birth for a page to which records move. `others`: they come from a page whose birth
+// concerns the transaction (Q2). REQUIRES: the records, and the pages that they leave, have their
+// marks (Q1).
 inline Birth birth_now(occ::TxnContext& ctx, bool others) {
   const Birth birth(epoch_behind_marks(ctx.clock()), others ? Birth::kSeveral : ctx.session());
   FOEDUS_SYNC_POINT("moves:birth_read");

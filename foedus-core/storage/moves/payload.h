@@ -1,6 +1,6 @@
 #pragma once
-// Changes that a commit makes to a record in place, and to its page's statistics. REQUIRES of all:
-// the record is locked and marked being-written.
+// Changes that a commit makes to a record in place, and to the statistics of its page. REQUIRES,
+// for all functions: the record is locked and marked being-written.
 
 #include <cstdint>
 
@@ -23,8 +23,8 @@ inline void change_part(char* payload, const log::LogRecord& record) {
   }
 }
 
-// Notes which SOC has modified the page last (paper §7.2). Written only when it differs, so that
-// the line stays shared among sessions of one SOC.
+// Notes which SOC has modified the page last (paper §7.2). The word is written only if it changes,
+// so that the cache line stays shared among the processors of one SOC.
 inline void note_soc(page::PageHeader* page, std::uint32_t soc) {
   // order: relaxed twice, statistics.
   if (page->last_soc.load_relaxed() != soc) page->last_soc.store_relaxed(soc);
