@@ -4,7 +4,7 @@
 //
 //   O10 A pointer that lies in a page is changed under that page's lock, after a look at its
 //       version. A page that has moved or was dropped keeps its pointers as they were. A session
-//       that comes by it looks again from the root (P5). Roots are changed by P4 alone.
+//       that meets such a page searches again from the root (P5). Roots are changed by P4 alone.
 
 #include <cstring>
 #include <optional>
@@ -40,16 +40,18 @@ inline void copy_snapshot_page(const page::PageHeader* from, page::VolatilePageI
   page->last_soc.store_relaxed(soc);  // order: relaxed, not reachable yet
 }
 
-// Renames the chain of a record whose payload is a chain of a snapshot (O13): `chain` is its name
-// in another one. Both names are of the same bytes, and it is one aligned word: readers see either
-// (O9). is_named() returns whether the record still has such a name. Returns false if the record is
-// in use or elsewhere, or `chain` is null; the name is as it was.
+// Makes a record that names a chain of pages in an earlier snapshot (O13) name the same chain in
+// the new one, `chain`. The name is one aligned word, and both chains have the same bytes, so a
+// reader may see either name (O9). is_named() returns whether the record still names a chain to be
+// replaced. Returns true, and changes nothing, if it does not or the record is deleted. Returns
+// false, and changes nothing, if the record's lock is taken, the record has moved, or `chain` is
+// null.
 template <typename IsNamed>
 bool name_chain(page::RecordHeader* record, char* body, page::SnapshotPageId chain,
                 IsNamed&& is_named) {
   occ::LockWaiter waiter;
   if (!occ::try_lock(&record->lock, &waiter)) return false;
-  // While its lock is held, no session writes to the record or moves it.
+  // While this thread holds the record's lock, no session writes to the record or moves it.
   const bool is_of_no_use = !is_named() || record->load_tid().is_deleted();
   const bool is_here = !chain.is_null() && !record->load_tid().is_moved();
   const std::uint64_t word = chain.word();

@@ -18,7 +18,8 @@ namespace foedus::storage {
 template <typename Installer>
 class InstallTeam {
  public:
-  // `done`: by the caller's installer so far. REQUIRES: installation.is_shared().
+  // `done`: the counts of the caller's installer so far. Pages that it has dropped count against
+  // pages_to_drop. REQUIRES: installation.is_shared().
   InstallTeam(const Installation& installation, const InstallCounts& done)
       : workers_(installation.workers), dropped_(done.pages_dropped) {
     for (std::size_t i = 0; i < workers_->workers().size(); ++i) {
@@ -30,7 +31,7 @@ class InstallTeam {
 
   // Calls install(installer, item) once for each item below `items`, until one fails. Each thread
   // takes items that no other has, those of its own SOC by soc_of(item) first. Adds to `counts`
-  // what was done. Returns the first failure, by worker.
+  // what was done. Returns the failure of the first worker that has one.
   template <typename SocOf, typename Install>
   Status run(std::size_t items, SocOf&& soc_of, Install&& install, InstallCounts* counts) {
     std::vector<base::AtomicWord<std::uint32_t>> takers(items);
@@ -73,7 +74,7 @@ class InstallTeam {
   };
 
   InstallWorkers* const workers_;
-  base::AtomicWord<std::uint64_t> dropped_;  // by all
+  base::AtomicWord<std::uint64_t> dropped_;  // pages, by all members and the caller
   std::vector<std::unique_ptr<Member>> members_;
 };
 

@@ -1,29 +1,32 @@
 #pragma once
-// Installation: the means and limits of a storage that installs the pages of a new snapshot at its
-// dual page pointers. It then drops volatile pages that did not change since (paper §7.5). Hard to
-// get right, because transactions run meanwhile.
+// Installation: what a storage needs to install a new snapshot, and the limits it keeps. To install
+// is to set the snapshot halves of its dual page pointers, and then to drop volatile pages that did
+// not change since (paper §7.5). Transactions run meanwhile, which the rules are about.
 //
 //   O11 A volatile page is dropped under its lock and the locks of all its records, which are only
-//       tried. Each record must be of an epoch that the snapshot covers. All are marked moved and
-//       the page dropped before its pointer loses the volatile half. So a reader that sees the
+//       tried. Each record must be of an epoch that the snapshot covers (O12). All are marked moved
+//       and the page dropped before its pointer loses the volatile half. So a reader that sees the
 //       pointer without it can never meet an old record that looks alive. If one lock is not free
 //       or one record is newer, nothing is marked.
-//   O16 Afterwards volatile pages lead to pages of the new snapshot only. Each pointer whose
-//       volatile half is null leads to a page of its tree. Each record that was copied with the
-//       name of its payload (O13) names a file of it. Where the two trees have other shapes, the
-//       old page is materialized. What the installer has found so stays so: sessions move such
-//       pointers and names within their range of keys. They make new ones only by copying the page
-//       that a pointer leads to while it does. Some pointers and names it could not look at,
-//       because they moved away meanwhile, and some it could not change. It reports that, and the
-//       files of earlier snapshots stay until a later one.
-//   O18 Only what changed is looked at, unless pages are to be dropped. A page of a snapshot never
-//       changes, nor does anything below it, and a tree never takes back a page that it has left.
-//       So a page of the new tree that is of a snapshot not above `installed` has been in all trees
-//       since that one. Pointers and names that volatile pages have for its keys lead, by O16, into
-//       those trees. So they lead to that page, or to pages and payloads below it. All of them stay
-//       as they are. (Where marks of use are taken away, all volatile pages are looked at, too.)
-//   O12 An epoch that a snapshot covers is over. Its transactions have published, so a write of it
-//       that the snapshot does not have is in no page either.
+//   O16 After an installation volatile pages lead to the new snapshot only. Each of their pointers
+//       with a null volatile half leads to a page of its tree. Each record that names a chain in a
+//       snapshot (O13) names one in a file of it. Where the shapes of the old and the new tree
+//       differ, the installer materializes the old page. What it has found so stays so: sessions
+//       move such pointers and names, but only within their range of keys. They make new ones only
+//       by copying the page that a pointer leads to at that time. The installer may miss pointers
+//       and names that move meanwhile, and cannot change all. It reports that in
+//       InstallCounts::may_need_earlier, and the files of earlier snapshots stay until a later
+//       installation.
+//   O18 An installation that is to drop no pages looks only at what changed. A page of a snapshot
+//       never changes, nor does anything below it, and a page that has left the tree never comes
+//       back to it. So a page of the new tree whose id is of the snapshot `installed` or an older
+//       one has been in all trees since `installed`. By O16, pointers and names that volatile pages
+//       have for its keys lead into those trees: to that page, or to pages and payloads below it.
+//       None of them needs a change, so the installer passes over the page. (An installation that
+//       takes marks of use away looks at all volatile pages.)
+//   O12 An epoch that a snapshot covers is over, and its transactions have published their log
+//       records, which the snapshot has. So no page has a write of such an epoch that the snapshot
+//       lacks, and a page without newer records may be dropped.
 
 #include <algorithm>
 #include <cstdint>
@@ -43,7 +46,7 @@ namespace foedus::storage {
 
 struct Installation {
   page::PagePool* pool = nullptr;
-  page::SessionPages* pages = nullptr;  // to which dropped pages are given
+  page::SessionPages* pages = nullptr;  // dropped pages are retired here
   snapshot::PageCache* cache = nullptr;
   epoch::EpochClock* clock = nullptr;
   occ::StorageControl* control = nullptr;
@@ -53,18 +56,20 @@ struct Installation {
   // Volatile pages to drop at most, or a few more; 0: pointers are installed only. Sequential
   // storages drop all that they can: no session comes back to their pages.
   std::uint64_t pages_to_drop = ~std::uint64_t{0};
-  // Pages that were used since the last installation stay, this time.
+  // Pages with a mark of use stay this time, and lose the mark (P8).
   bool spares_used = false;
-  // The files of the snapshot: words of the ids of their pages 0, ascending.
+  // The files of the snapshot, ascending: for each the word of the id of its page 0.
   std::span<const std::uint64_t> files = {};
-  // Volatile pages lead to nothing that only snapshots before this one have (O16). 0: not known.
+  // The oldest snapshot that volatile pages may need: they lead to no page that only earlier ones
+  // have (O16). 0: not known.
   page::SnapshotNumber installed{};
   // Threads that take part (O19), the caller's among them; null: there are none.
   InstallWorkers* workers = nullptr;
-  // Pages that all of them have dropped; null for one that is alone.
+  // The pages that all threads together have dropped; null if there is one thread only.
   base::AtomicWord<std::uint64_t>* dropped_by_all = nullptr;
 
-  // Takes the page's mark of use: called once for each volatile page with records.
+  // If spares_used: takes the page's mark of use, and returns whether there was one, which keeps
+  // the page. Called once for each volatile page with records.
   bool spares(page::PageHeader* page) const { return spares_used && page->take_used(); }
 
   // Returns whether the page stays as long as the snapshot, because it is in one of its files.
@@ -82,7 +87,8 @@ struct Installation {
     // order: relaxed, a statistic.
     return workers != nullptr && control->volatile_pages.load_relaxed() >= kSharedPagesMin;
   }
-  // Returns the part of one thread. `dropped`: the pages that all of them have dropped so far.
+  // Returns the Installation of the worker `index`. `dropped`: counts the pages that all workers
+  // drop.
   Installation of_worker(std::size_t index, base::AtomicWord<std::uint64_t>* dropped) const {
     const InstallWorkers::Worker& worker = workers->workers()[index];
     Installation part = *this;
@@ -95,7 +101,7 @@ struct Installation {
   }
 
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
-  // Looking at this many pages takes a few times as long as waking threads.
+  // To look at so many pages takes a few times as long as to wake the threads.
   static constexpr std::uint64_t kSharedPagesMin = 512;
 };
 
@@ -109,16 +115,17 @@ inline occ::ColdPages cold_pages_of(const Installation& installation) {
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
-  std::uint64_t pages_told = 0;  // of them, those that Installation::dropped_by_all counts
-  // Volatile pages that changed since, or were in use. Where pages were not looked at (O18), all
-  // volatile pages of the storage, those of payloads among them.
+  std::uint64_t pages_told = 0;  // of them, how many dropped_by_all counts
+  // Volatile pages that stay: they changed since, were in use, or were not to be dropped. If pages
+  // were passed over (O18), all volatile pages of the storage, overflow pages among them
+  // (whole_counts()).
   std::uint64_t pages_kept = 0;
   std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
   bool has_passed_over = false;    // pages that have not changed (O18)
-  // O16. Volatile pages may lead to pages of earlier snapshots that are none of the new one.
+  // O16. Volatile pages may lead to pages of earlier snapshots that the new one does not have.
   bool may_need_earlier = false;
-  // The storage has a delta now, which takes no puts before all transactions that are open now are
-  // over (M47).
+  // The storage has a delta now. The delta takes no puts before all transactions that are open now
+  // have ended (M47).
   bool has_new_delta = false;
   bool is_delta_empty = false;  // the storage has one, without a row
 

@@ -46,9 +46,9 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
 
 namespace {
 
-// Reads the wanted part of a chain. next(id) returns the page of that id, or null; the one before
-// is not looked at any more. Returns false if it gave null, also because a page is no part of this
-// payload.
+// Reads the wanted part of a chain. next(id, payload_bytes) returns the page of that id, or null if
+// the page cannot be read or is no part of a payload of that length (0: not known yet). The page
+// before is not looked at after that call. Returns false if it returned null.
 template <typename Next>
 bool read_chain(std::uint64_t first_page, occ::ReadRange* range, Next&& next) {
   const OverflowPage* page = next(first_page, 0);
@@ -84,7 +84,8 @@ void read_overflow(page::PagePool& pool, std::uint64_t first_page, occ::ReadRang
 
 bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         occ::ReadRange* range) {
-  // The record that names the chain is in memory, which is all that such a search asks.
+  // With kNone a search only asks whether the record is in volatile memory, and it is: it names the
+  // chain.
   if (ctx.cold_pages().mode() == occ::ColdPages::Mode::kNone) [[unlikely]]
     return true;
   const occ::ColdReads reads(&ctx.cold_pages());  // O14: read_chain() holds one page at a time

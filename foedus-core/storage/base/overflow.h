@@ -46,11 +46,11 @@ using page::payload_room_of;
 Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* storage,
                                      std::string_view payload);
 
-// Copies the wanted part and sets range->payload_bytes.
+// Copies the wanted part of a volatile chain and sets range->payload_bytes.
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, occ::ReadRange* range);
 
 // Copies the wanted part of a chain of a snapshot. Returns false if a page of it cannot be read, or
-// is none of it; TxnContext::no_page() says why.
+// is no part of it; TxnContext::no_page() says why. With ColdPages::Mode::kNone copies nothing.
 bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         occ::ReadRange* range);
 
@@ -77,7 +77,8 @@ enum class PayloadLook : std::uint8_t { kDone, kUnsettled, kNoPage };
 
 // Copies the part that `range` wants of a payload at `body`, inline or not (O9); load_length()
 // reads its length field. kUnsettled: nothing was copied, look again. kNoPage: read_cold_overflow()
-// failed. To be called below an optimistic_read of the same record.
+// failed. REQUIRES: the caller is the copying function of an optimistic_read of `record`, which
+// checks the TID afterwards.
 template <typename LoadLength>
 PayloadLook load_payload(occ::TxnContext& ctx, page::StorageId storage,
                          const page::RecordHeader& record, const char* body, occ::ReadRange* range,
@@ -103,10 +104,11 @@ PayloadLook load_payload(occ::TxnContext& ctx, page::StorageId storage,
   return PayloadLook::kDone;
 }
 
-// Does TxnContext::read_record() for a record whose payload may be a chain. A commit that marks the
-// record and then aborts puts the same TID back: its readers saw one version, but may have copied
-// nothing. kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read. Such
-// a failure is forgotten if its version was replaced meanwhile.
+// Does occ::read_record() for a record whose payload may be a chain. Reads again if the TIDs before
+// and after agree, but nothing was copied: a commit may have marked the record being-written
+// meanwhile, and put the same TID back when it aborted. kConflict with ColdPages::has_failed(): a
+// page of a snapshot cannot be read. If the version that named this page was replaced meanwhile,
+// the failure is forgotten.
 template <typename LoadLength>
 occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
                         page::RecordHeader* record, const char* body, occ::ReadRange* range,
@@ -130,8 +132,9 @@ occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
   return Found::kConflict;
 }
 
-// Reads the whole payload, with which a partial write to a chain begins (O7). read(range) is a
-// storage's read of the record with own writes over it.
+// Reads the whole payload, with which a partial write to a chain begins (O7). read(range) reads the
+// record as the storage does, with the transaction's own writes over it. Reads again with a larger
+// buffer while the payload is larger.
 template <typename Read>
 occ::Found read_whole(Read&& read, std::string* whole) {
   whole->clear();

@@ -1,6 +1,6 @@
 #pragma once
-// PageSample: the place of a volatile page with records, and the SOC that changed it last. The
-// gleaner divides a storage by such samples (paper §7.2).
+// PageSample: the position (partitioning key) of a volatile page with records, and the SOC that
+// changed it last. The gleaner divides a storage by such samples (paper §7.2).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace foedus::storage {
 
 struct PageSample {
-  std::uint64_t position;  // of its first record, as log records are sorted; see below
+  std::uint64_t position;  // of its first record, as the gleaner sorts; see below
   std::uint32_t soc;
 };
 
@@ -18,8 +18,8 @@ struct PageSample {
 // their number. The choice depends on the order of additions alone.
 class PageSamples {
  public:
-  // Keeps `samples_max` at most, and no less than half of it once there are as many. REQUIRES: an
-  // even number, not 0.
+  // Keeps fewer than `samples_max` samples, and at least half as many once so many pages were
+  // added. REQUIRES: `samples_max` is even and not 0.
   explicit PageSamples(std::size_t samples_max) : samples_max_(samples_max) {}
 
   // Counts the next page. Returns whether it is one of every n-th; others need not be looked at.
