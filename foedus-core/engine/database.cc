@@ -294,7 +294,8 @@ Session::Session(engine::EngineSession* session)
     : slot_(&session->slot()), database_(session->engine().number()) {}
 
 Session::~Session() {
-  // order: acquire, pairs with the release in lease_slot(): slot_->session is of that database.
+  // order: acquire, pairs with the release in lease_slot(): if the slot has the number database_,
+  // slot_->session is a session of that database.
   if (database_ == 0 || slot_->database.load_acquire() != database_) return;
   engine::EngineSession* const session = slot_->session.load_relaxed();  // order: as above
   session->engine().give_session(session);

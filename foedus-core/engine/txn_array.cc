@@ -58,8 +58,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   });
 }
 
-// Reads in the common case: an unlocked record of a volatile page. False: it has done nothing, and
-// the caller must call read().
+// Reads in the common case: a record of a volatile page that is not being written. Returns false in
+// other cases: the caller must then call read(), and `out` may hold bytes of a torn read.
 [[gnu::always_inline]] inline bool try_read(const Call& call, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
   return call.is_ready_for(index, offset, out.size()) &&

@@ -76,8 +76,8 @@ class ColdPages {
   // `pointer` (PageCache::find_cached_child()). REQUIRES: `pointer` lies in the page that was asked
   // for last.
   const page::PageHeader* child(page::DualPagePointer* pointer, page::PagePart wanted = {});
-  // Loads `wanted` of the page that `page`, any address in it, belongs to. Does nothing if that
-  // page is whole. Returns false on failure (take_failure()).
+  // Loads the part `wanted` of a page. `page` may be any address within that page. Does nothing if
+  // the session has the whole page. Returns false on failure (take_failure()).
   bool load(const void* page, page::PagePart wanted) {
     if (!is_in_part(page::PageHeader::of(page))) [[likely]]
       return true;
@@ -111,8 +111,8 @@ class ColdPages {
   }
   // Returns the page if it is cached whole, else null. Always null in the modes from kNone on. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
-  // Does cached() for a page of rows of which a search wants only a few lines. Returns null also in
-  // mode kRowsInPlace, in which such lines do not come from the cache.
+  // As cached(), for a page of rows of which a search wants only a few lines. Always null in mode
+  // kRowsInPlace, too: there each search reads these lines from the device.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }
@@ -145,8 +145,8 @@ class ColdPages {
     kAllInPlace,   // as kUncached, but if only lines of a page are wanted, only they are read
   };
   void set_mode(Mode mode) { mode_ = mode; }
-  // Sets kRead, or with a page_reader kUncached. With LineReads::kInPlace, sets kRowsInPlace, or
-  // with a page_reader kAllInPlace.
+  // Sets kRead, or kUncached if there is a page_reader. With LineReads::kInPlace it sets
+  // kRowsInPlace instead of kRead, and kAllInPlace instead of kUncached.
   void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }

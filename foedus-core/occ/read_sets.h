@@ -176,7 +176,8 @@ class PageSet {
     PageEntry* const entry = find(page);
     if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
   }
-  // Makes `entry` an entry of `page`, to which the keys of its page have moved.
+  // Makes `entry` remember `page` at version `observed`, instead of the page that it remembered
+  // before. For example, the keys of the old page have moved to `page`.
   void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
   void clear() {
     entries_.clear();

@@ -183,8 +183,9 @@ Status GleanScheduler::run(Drop drop) {
   return {};
 }
 
-// Makes the last snapshot without installing it. No transaction will follow a pointer in a volatile
-// page any more, so the files of earlier snapshots are removed all the same.
+// Makes the snapshot of close(), and does not install it: no transaction will follow pointers of
+// volatile pages to earlier snapshots any more. So files that only superseded snapshots need are
+// removed without an installation.
 Status GleanScheduler::run_last() {
   GleanReport report;
   FOEDUS_TRY(

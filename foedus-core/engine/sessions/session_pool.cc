@@ -163,8 +163,8 @@ void SessionPool::hand_over(EngineSession* session) {
   Waiter* const first = waiters_.front();
   waiters_.pop_front();
   waiting_.store_relaxed(static_cast<std::uint32_t>(waiters_.size()));  // order: E33
-  // order: release, pairs with wait_for_one(). The Waiter is on that thread's stack, and the thread
-  // returns only after it has taken mutex_: the Waiter is still there for wake().
+  // order: release, pairs with wait_for_one(). The Waiter is on the stack of the waiting thread,
+  // which takes mutex_ before it returns. So the Waiter exists until wake() has returned.
   first->given.store_release(session);
   parts_.runtime->wake(&first->point);
 }

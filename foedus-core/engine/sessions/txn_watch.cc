@@ -53,8 +53,8 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
 
 void TxnWatch::end_revoked(EngineSession* session) {
   SessionSlot& slot = session->slot();
-  // order: relaxed, as SessionSlot::is_in(): the calling thread owns the transaction, and TxnWatch
-  // has at most added flags.
+  // order: relaxed, as SessionSlot::is_in(): the calling thread owns the transaction. Until this
+  // thread ends it, only TxnWatch changes `turn`, and only adds the flags kRevoked and kEnded.
   if (!TxnTurn::is_revoked(slot.turn.load_relaxed())) return;
   const std::lock_guard lock(ending_mutex_);
   const std::uint64_t turn = slot.turn.load_relaxed();  // order: relaxed, under the mutex

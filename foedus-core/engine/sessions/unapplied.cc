@@ -21,8 +21,9 @@ constexpr std::uint64_t kClaimLookUs = 20;   // pause before the next look at a 
 constexpr std::uint64_t kOverLookUs = 1000;  // pause between looks at a storage with waiting rows
 // Rows that a scan applies at a time: some pages' worth, so that a short scan stays short.
 constexpr std::size_t kRowsOfScan = 64;
-// Tries to apply one row. The first may conflict with changes of the row's page by others. More
-// tries would not help if the page is full of records that a user's transaction has locked.
+// Number of attempts to apply a row. The first may conflict with another session's change of the
+// row's page. More attempts would not help if the page must be split, and a user's transaction
+// holds locks of its records.
 constexpr int kTries = 4;
 constexpr std::uint64_t kAppliersLockWaitUs = 10'000;
 constexpr std::uint64_t kOverWaitUs = 1'000'000;
@@ -148,7 +149,8 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
   while (state.load_acquire() != kApplied) {
     {
       const Claim claim(this, begin);
-      // order: relaxed, end() takes the mutex of `claim` after it has set the word.
+      // order: relaxed. end() sets is_over_ before it takes the mutex that `claim` holds. So this
+      // thread sees is_over_, or end() gets that mutex only after `claim` has ended.
       const bool is_over = is_over_.load_relaxed() != 0;
       std::uint8_t expected = kWaiting;
       // If is_over is set, the row needs no change: its page has it already (E41, E42).

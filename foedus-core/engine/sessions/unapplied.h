@@ -152,7 +152,7 @@ class Unapplied {
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
   std::uint64_t bytes_held() const { return bytes_held(*tail_); }
-  // Returns the part of bytes_held() that is borrowed.
+  // Returns how many of bytes_held() are borrowed from volatile pages (BorrowedMemory).
   std::uint64_t bytes_borrowed() const { return borrowed_.bytes(); }
   // Lets operations use the sequential storages of the tail. Called once the tail's snapshot is
   // installed (E41).

@@ -31,9 +31,9 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
   return true;
 }
 
-// Takes `bytes` off the bound of volatile pages. Returns false if pages have grown into them, or
-// the bound would fall below page_bytes_left_.
-// REQUIRES: more_mutex_ is held, here and in give_to_pages().
+// Lowers the bound of volatile pages by `bytes`, and takes these from the budget for the caller.
+// Returns false if the page pool already uses some of them, or if the bound would fall below
+// page_bytes_left_. REQUIRES: more_mutex_ is held, as for give_to_pages().
 bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
   if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;
   const bool is_room = budget_->try_take(bytes);

@@ -252,10 +252,11 @@ struct Options {
   // wait for it: the clock ends the epoch early. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
-  // Time in microseconds after which an open transaction is rolled back. Its locks and snapshot,
-  // and the pages that wait for its end, are released. Its operations and commit() then return
-  // kTimeout. A transaction within an operation is rolled back when the operation returns. The
-  // engine checks a few times within that time. 0: no limit. At least 1,000.
+  // Time in microseconds after which an open transaction is rolled back. This releases its locks,
+  // its snapshot, and the pages that wait for its end. Its operations and commit() then return
+  // kTimeout. The engine looks for such transactions every 1 to 100 ms, and allows one more
+  // epoch_interval_us. It does not roll back a transaction within an operation, but looks at it
+  // again later. 0: no limit. At least 1,000.
   std::uint64_t transaction_timeout_us = 0;
 
   // Number of stratified snapshots that can be read at the same time, the newest ones. Older ones

@@ -224,7 +224,7 @@ class Txn {
 
   // ---- keyed storages: Master-Tree and hash --------------------------------------------------
 
-  // Copies the payload to `out`, cut to its size, and returns the payload's whole size. kNotFound.
+  // Copies as much of the payload as fits in `out`. Returns the whole payload's size. kNotFound.
   Result<std::size_t> get(const KeyedStorage& storage, std::string_view key,
                           std::span<std::byte> out);
   // Returns the payload as a string. Allocates if it is long. kNotFound.

@@ -64,9 +64,9 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   return Epoch(control->drop_epoch.load_relaxed()) >= ctx.begin_epoch();
 }
 
-// Does get() for a record of find_volatile(), and throws nothing. False: nothing was done, get()
-// has to do it. `may_have_written`: false if the transaction has not. REQUIRES: the part is in
-// range.
+// Does get() for a record of find_volatile(), and throws nothing. Returns false if get() has to do
+// it; nothing is remembered then, but `out` may hold bytes of a torn read. `may_have_written`:
+// false if the transaction has not. REQUIRES: the part is in range.
 [[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
                                            page::RecordHeader* record, std::uint32_t offset,
                                            std::span<std::byte> out,
