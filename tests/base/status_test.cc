@@ -51,7 +51,7 @@ TEST(Status, EveryCodeAndReasonHasItsOwnName) {
   EXPECT_EQ(to_string(static_cast<ErrorCode>(999)), "unknown_error");
 }
 
-// The numbers are part of the C interface.
+// Programs may keep the numbers: they never change.
 TEST(Status, CodesKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kConflict), 1);
   EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfMemory), 6);
