@@ -45,8 +45,8 @@
 //        is first, no later look-up finds what was unlinked before that fence.
 //   E21  A session that waits for cache_reclaimable has no cache pin, so waiters do not wait for
 //        each other. A session with a cache pin is in the midst of one search. It waits at most for
-//        a device, or for the holder of a page lock, who waits for no frame (O15). While there is a
-//        waiter, the clock looks for the end of these searches every 20 microseconds.
+//        a device, or for the holder of a page lock, which waits for no frame (O15). While there is
+//        a waiter, the clock looks for the end of these searches every 20 microseconds.
 //   E26 A transaction that conflicted may be tried again, and then use addresses that it has found.
 //       Until then the session lends its pin to the clock: the word keeps its epoch, and gets
 //       kLent. Exactly one exchange ends the loan. The session's exchange restores the pin. Its

@@ -11,7 +11,7 @@ namespace foedus::log {
 
 namespace {
 
-// So many new segments are tried after a failed write or sync, before the log has failed (L23).
+// New segments that are tried after a failed write or sync, before the log has failed (L23).
 constexpr std::uint32_t kMoreSegments = 1;
 // A ring with at least this much to write gets frames of its own.
 constexpr std::size_t kDirectBytesMin = 3584;

@@ -223,7 +223,7 @@ void ColdPages::send() {
 }
 
 // Waits for a frame, then reads the page. Gives up the pin, and with it the page that was returned
-// before (O14). The wait ends, because no thread that keeps a frame waits for this session (O15).
+// before (O14). The wait ends, because no thread that keeps a frame waits for the caller (O15).
 const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id) {
   const page::PageHeader* page = nullptr;
   std::uint64_t left_us = kWaitUs;

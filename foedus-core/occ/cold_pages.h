@@ -111,8 +111,8 @@ class ColdPages {
   }
   // Returns the page if it is cached whole, else null. Always null in the modes from kNone on. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
-  // As cached(), for a page of rows of which a search wants only a few lines. Always null in mode
-  // kRowsInPlace, too: there each search reads these lines from the device.
+  // Does what cached() does, for a page of rows of which a search wants only a few lines. Always
+  // null in mode kRowsInPlace, too: there each search reads these lines from the device.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }

@@ -22,9 +22,10 @@ struct alignas(64) BegunSearch {
   std::uint64_t number = 0;  // by kind of storage: the slice or index that is searched for
   page::PageHeader* page = nullptr;
   void* parent = nullptr;  // by kind of storage
-  // Not null if the search ends at a pointer without a volatile half: then the snapshot half of
-  // that pointer. In this case `parent` is the pointer, `page` is the page that holds it (null: it
-  // is a root), and `cold_page` is the snapshot page to which it seems to lead.
+  // If the search ends at a pointer without a volatile half, this is the snapshot half of that
+  // pointer; otherwise it is null. In the first case `parent` is the pointer, `page` is the page
+  // that holds it (null: it is a root), and `cold_page` is the snapshot page to which it seems to
+  // lead.
   page::SnapshotPageId cold_top = {};
   page::SnapshotPageId cold_page = {};
 };

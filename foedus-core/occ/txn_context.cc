@@ -83,8 +83,8 @@ void TxnContext::forget_sets() {
   sets_.clear();
   locks_.end();
   base::trim(&payload_room_, kKeptBytesMax);
-  // Of a revoked transaction only kEnded is set here. The thread that owns it makes the number even
-  // (E36, engine/sessions/txn_watch.cc).
+  // If the transaction was revoked, only kEnded is set here. The thread that owns it makes the
+  // number even (E36, engine/sessions/txn_watch.cc).
   const std::uint64_t now = turn();
   turn_->store_relaxed(TxnTurn::is_revoked(now) ? now | TxnTurn::kEnded
                                                 : now + 1);  // order: relaxed, as turn()

@@ -202,7 +202,7 @@ class TxnContext {
   // thread has claimed the session, and no transaction is open in it.
   void follow_session(const TxnContext& other) {
     // order: acquire, pairs with set_last_tid(): the clock then shows this thread the epoch of that
-    // TID or a later one. So the next commit in this session can have a TID above it.
+    // TID or a later one. So the next commit here can have a TID above it.
     const page::Tid last(other.last_tid_.load_acquire());
     if (last.word() > last_tid().word()) set_last_tid(last);
   }

@@ -213,7 +213,7 @@ class PagePool {
     alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
     std::uint64_t begin = 0;   // constant: first page number of the slice
     std::uint64_t end = 0;     // constant: one past its last
-    // Not on the cache line of orphan_stamp, which every transaction reads.
+    // Begins a cache line of its own: every transaction reads that of orphan_stamp.
     alignas(64) std::mutex warming;
     std::uint64_t warmed = 0;  // guarded by warming: pages below are backed
     std::mutex orphan_lock;

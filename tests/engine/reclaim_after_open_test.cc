@@ -1,6 +1,6 @@
 // ctest-labels: crash
 // What recovery leaves to the open database: files of which half is superseded give their room back
-// once somebody has opened, not before (engine/glean/recovery.cc). One thread and a simulated
+// once open() has returned, not before (engine/glean/recovery.cc). One thread and a simulated
 // device.
 #include <algorithm>
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace foedus::fuzz {
 
-// Also corrects the lengths of the file in header and growths, because inputs are cut.
+// Mends checksums, and the lengths of the file in header and growths, because inputs are cut.
 inline void mend_cut_segment(std::string* bytes) {
   const auto cap = [bytes](std::size_t offset) {
     const auto said = testing::load_at<std::uint64_t>(*bytes, offset);

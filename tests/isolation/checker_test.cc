@@ -121,7 +121,7 @@ TEST(CheckerTest, a_read_of_what_its_writer_overwrote_is_G1b) {
 }
 
 TEST(CheckerTest, a_circle_of_information_is_G1c) {
-  // By TIDs a read of a later version is named first, and then the cycle of two readers.
+  // The check by TIDs names the read of a later version; the one by circles names the two readers.
   EXPECT_EQ(names_of(kBegin + txn(2, 10, 20, 2, 1, R"(["r",0,2,[49,49,0]],["put",0,1,32])") +
                      txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])")),
             (std::vector<std::string>{"G1c", "tid-order"}));

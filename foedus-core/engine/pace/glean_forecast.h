@@ -91,7 +91,7 @@ class GleanForecast {
   const Parts parts_;
 
   // Used by the gleaner's task.
-  // Of the last glean with enough log: the pages that it wrote, and its records per byte of log.
+  // Pages that the last glean with enough log wrote, and its records per byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
 

@@ -69,8 +69,8 @@ class GleanPace {
   void pass(double done, double elapsed_us);
   void learn_course(double all_us);
 
-  // By stage: microseconds for a byte of log, for a page to write, for a volatile page. The first
-  // values are guesses.
+  // Microseconds that each stage takes for a byte of log, for a page to write, for a volatile page.
+  // The first values are guesses.
   std::array<base::AtomicWord<double>, kStages> us_of_one_{base::AtomicWord<double>{1.0 / 64},
                                                            base::AtomicWord<double>{20.0},
                                                            base::AtomicWord<double>{10.0}};

@@ -159,7 +159,7 @@ std::uint64_t WriteThrottle::step() {
 }
 
 // Grants the bytes of `elapsed_us`. Grants at most those of kBurstUs ahead of claims, so that
-// writers who paused do not write faster than the limit later.
+// writers that paused do not write faster than the limit later.
 void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
   const auto in = [limit](std::uint64_t us) {
     return static_cast<std::uint64_t>(static_cast<double>(limit) / 1e6 * static_cast<double>(us));

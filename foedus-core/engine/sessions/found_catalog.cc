@@ -274,8 +274,8 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
     return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
   });
-  // Of several errors, reports that of the lowest segment, as a reader of one segment after the
-  // other would.
+  // Reports the error of the lowest segment, if there are several: a reader of one segment after
+  // the other would meet that one.
   const CatalogTask* failed = nullptr;
   for (const auto& task : all.tasks) {
     if (task->status().is_ok()) continue;

@@ -84,8 +84,8 @@ void read_overflow(page::PagePool& pool, std::uint64_t first_page, occ::ReadRang
 
 bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         occ::ReadRange* range) {
-  // With kNone a search only asks whether the record is in volatile memory, and it is: it names the
-  // chain.
+  // A search with kNone only asks whether the record is in volatile memory, and the record that
+  // names the chain is.
   if (ctx.cold_pages().mode() == occ::ColdPages::Mode::kNone) [[unlikely]]
     return true;
   const occ::ColdReads reads(&ctx.cold_pages());  // O14: read_chain() holds one page at a time

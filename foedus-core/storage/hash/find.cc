@@ -148,7 +148,7 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
     if (result == Search::kFound) return true;
     // The bin may have been replaced while it was searched: records that it no longer has are in
     // its successors. The holder of its lock never waits for a record's lock (O1), so this ends. If
-    // the holder has no processor, this session sleeps.
+    // the holder has no processor, the search sleeps.
     if (result == Search::kMissing && !bin->header.load_version().is_gone()) return false;
   }
 }

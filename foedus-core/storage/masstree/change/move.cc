@@ -67,7 +67,7 @@ bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid) const {
 }
 
 bool MovingPage::is_full_run(std::uint64_t slice) const {
-  // order: relaxed, written under the lock that this session holds.
+  // order: relaxed, written under the page lock, which the caller holds.
   if (keys_ == 0 || page_->sorted_keys.load_relaxed() != keys_) return false;
   if (version_.layers() != 0 || page_->slice(keys_ - 1) >= slice) return false;
   for (unsigned i = 0; i < keys_; ++i) {
