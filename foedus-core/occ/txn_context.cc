@@ -26,7 +26,9 @@ void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
-  turn_->store_relaxed(TxnTurn::number_of(turn()) + 1);  // order: relaxed, as turn()
+  // order: release, pairs with TxnWatch::look_at(), which sees the time at which the transaction
+  // began if it sees the turn.
+  turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
   cold_pages_.forget_failure();  // one that no call of the last transaction has reported

@@ -23,9 +23,10 @@ std::uint64_t TxnWatch::step() {
 
 void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   SessionSlot& slot = session->slot();
-  // order: relaxed twice. since_us may be of a later transaction than `turn`; then the exchange
-  // below fails, since each transaction has another turn.
-  std::uint64_t turn = slot.turn.load_relaxed();
+  // order: acquire, pairs with TxnContext::begin(): since_us is of no earlier transaction.
+  std::uint64_t turn = slot.turn.load_acquire();
+  // order: relaxed. It may be of a later transaction; then the exchange below fails, since each
+  // transaction has another turn.
   const std::uint64_t since_us = slot.since_us.load_relaxed();
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
