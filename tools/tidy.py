@@ -6,6 +6,8 @@
   no files named util, common, helper, manager, impl or fwd; no identifiers of tidy.words
   #pragma once in every header and no include guard; a README.md in every folder with sources
   each file that foedus-core/GLOSSARY.md names exists, and has the words of its row
+  at most 25 C++ files in a folder
+  test cases are named in snake_case, as facts; what they belong to ends with Test
 
 Sample code in a comment is indented by four blanks or more after the slashes. A file that has to
 exceed a length stands in tidy.allow with the length measured, which may only shrink. Prints one
@@ -21,7 +23,7 @@ import sys
 import cpp_text
 from cpp_functions import function_lengths
 
-LIMITS = {"file_lines": 500, "function_lines": 70}
+LIMITS = {"file_lines": 500, "function_lines": 70, "folder_files": 25}
 COLUMNS = 100
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 NAME_WORDS = {
@@ -38,6 +40,7 @@ README_WANTED_BY = (".h", ".cc", ".py")
 README_NOT_WANTED = ("tests/*",)  # they mirror the folders of the code; tests/README.md serves all
 GLOSSARY = "foedus-core/GLOSSARY.md"
 GLOSSARY_PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*/[\w-]+\.\w+)`")
+TEST_CASE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 COMMENTED_CODE = re.compile(
     r"^\s*//(?! {4})(?!/)\s*"
     r"(?:(?:return|break|continue|else)\b.*|.*(?:[(=]|::|->).*)[;{]$")
@@ -90,6 +93,32 @@ def check_words(path, text, words):
     for match in re.finditer(pattern, code):
         line = code.count("\n", 0, match.start()) + 1
         yield line, f"'{match.group(1)}': here the word is {words[match.group(1)]}"
+
+
+def check_test_names(path, text):
+    if not cpp_text.is_cpp(path):
+        return
+    for match in TEST_CASE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if not match.group(1).endswith("Test"):
+            yield line, f"{match.group(1)} does not end with Test"
+        if match.group(2) != match.group(2).lower():
+            yield line, f"{match.group(2)} is not in snake_case"
+
+
+def check_folders(files, allowed):
+    """Complaints about folders with too many C++ files, and about entries that allow too many."""
+    counts = {}
+    for path in files:
+        if cpp_text.is_cpp(path):
+            counts[os.path.dirname(path)] = counts.get(os.path.dirname(path), 0) + 1
+    for folder, count in sorted(counts.items()):
+        entry = allowed.get((folder, "folder_files"))
+        limit = entry or LIMITS["folder_files"]
+        if count > limit:
+            yield folder, f"{count} C++ files, more than {limit}"
+        elif entry is not None and count < entry:
+            yield folder, f"tidy.allow: folder_files is {count} now: lower or delete the entry"
 
 
 def check_readmes(files):
@@ -150,7 +179,7 @@ def check_lengths(path, text, allowed):
             yield line, f"{what} has {value} lines, more than {limit}"
     for (allowed_path, metric), limit in allowed.items():
         value = longest.get(metric, 0)
-        if allowed_path != path or value >= limit:
+        if allowed_path != path or metric == "folder_files" or value >= limit:
             continue
         if value <= LIMITS[metric]:
             yield 1, f"tidy.allow: {metric} is {value} now, within the limit: delete the entry"
@@ -179,7 +208,8 @@ def read_words(path):
 
 def complaints_about(path, text, allowed, words):
     for complaints in (check_name(path), check_lines(path, text), check_header(path, text),
-                       check_words(path, text, words), check_lengths(path, text, allowed)):
+                       check_words(path, text, words), check_test_names(path, text),
+                       check_lengths(path, text, allowed)):
         yield from complaints
 
 
@@ -201,10 +231,12 @@ def main():
         for line, what in complaints_about(path, text, allowed, words):
             found.append(f"{path}:{line}: {what}")
     found.extend(f"{path}: {what}" for path, what in check_readmes(files))
+    found.extend(f"{folder}: {what}" for folder, what in check_folders(files, allowed))
     found.extend(f"{GLOSSARY}:{line}: {what}"
                  for line, what in check_glossary(arguments.root, files))
     found.extend(f"tidy.allow: {path} does not exist"
-                 for path in sorted({entry[0] for entry in allowed} - set(files)))
+                 for path in sorted({path for path, metric in allowed
+                                     if metric != "folder_files"} - set(files)))
     for complaint in found:
         print(complaint)
     print(f"tidy: {len(files)} files, {len(found)} violations")

@@ -33,19 +33,19 @@ void expect_copies(std::size_t bytes, const Copy& copy) {
   }
 }
 
-TEST(RacyCopy, ReadsExactlyTheBytesAskedForAtEveryLengthAndAlignment) {
+TEST(RacyCopyTest, reads_exactly_the_bytes_asked_for_at_every_length_and_alignment) {
   for (std::size_t bytes = 0; bytes <= 200; ++bytes) expect_copies(bytes, racy_read);
   for (const std::size_t bytes : {255u, 1000u, 1024u, 4095u}) expect_copies(bytes, racy_read);
 }
 
-TEST(RacyCopy, WritesExactlyTheBytesAskedForAtEveryLengthAndAlignment) {
+TEST(RacyCopyTest, writes_exactly_the_bytes_asked_for_at_every_length_and_alignment) {
   for (std::size_t bytes = 0; bytes <= 200; ++bytes) expect_copies(bytes, racy_write);
   for (const std::size_t bytes : {255u, 1000u, 1024u, 4095u}) expect_copies(bytes, racy_write);
 }
 
 // A sequence lock around racy copies: a reader that sees the same even number before and after saw
 // one version of all bytes. The test also shows the sanitizer that the copies are no data race.
-TEST(RacyCopy, UnderASequenceCheckNobodySeesHalfACopy) {
+TEST(RacyCopyTest, under_a_sequence_check_nobody_sees_half_a_copy) {
   constexpr std::size_t kBytes = 200;
   constexpr std::uint64_t kRounds = 20'000;
   alignas(8) static char shared[kBytes];
@@ -74,7 +74,7 @@ TEST(RacyCopy, UnderASequenceCheckNobodySeesHalfACopy) {
   writer.join();
 }
 
-TEST(AtomicWord, AFailedExchangeTellsWhatItFound) {
+TEST(AtomicWordTest, a_failed_exchange_tells_what_it_found) {
   AtomicWord<std::uint64_t> word(7);
   std::uint64_t expected = 6;
   EXPECT_FALSE(word.compare_exchange_acq_rel(expected, 9));
@@ -88,7 +88,7 @@ TEST(AtomicWord, AFailedExchangeTellsWhatItFound) {
 
 // With the fence, of two threads that each store their word and load the other's, at least one sees
 // the other's store.
-TEST(FenceSeqCst, OfTwoThatStoreAndThenLookOneSeesTheOther) {
+TEST(FenceSeqCstTest, of_two_that_store_and_then_look_one_sees_the_other) {
   constexpr int kRounds = 5'000;
   struct Round {
     AtomicWord<std::uint32_t> mine[2];

@@ -9,20 +9,20 @@
 namespace foedus::base {
 namespace {
 
-TEST(Random, RepeatsItselfFromTheSameSeed) {
+TEST(RandomTest, repeats_itself_from_the_same_seed) {
   Random first(42);
   Random second(42);
   for (int i = 0; i < 100; ++i) ASSERT_EQ(first.next(), second.next());
 }
 
-TEST(Random, AcceptsSeedZero) {
+TEST(RandomTest, accepts_seed_zero) {
   Random random(0);
   std::set<std::uint64_t> seen;
   for (int i = 0; i < 1000; ++i) seen.insert(random.next());
   EXPECT_EQ(seen.size(), 1000u);
 }
 
-TEST(Random, BelowStaysBelowAndMeetsEveryValueAboutEquallyOften) {
+TEST(RandomTest, below_stays_below_and_meets_every_value_about_equally_often) {
   Random random(testing::test_seed(3));
   constexpr std::uint64_t kBound = 10;
   constexpr std::uint64_t kDraws = 100'000;
@@ -40,13 +40,13 @@ TEST(Random, BelowStaysBelowAndMeetsEveryValueAboutEquallyOften) {
   for (int i = 0; i < 100; ++i) ASSERT_LT(random.below(~std::uint64_t{0}), ~std::uint64_t{0});
 }
 
-TEST(SystemClock, NeverGoesBackAndCoversASleep) {
+TEST(SystemClockTest, never_goes_back_and_covers_a_sleep) {
   const std::uint64_t before_us = system_now_us();
   system_sleep_us(2'000);
   EXPECT_GE(system_now_us(), before_us + 1'000);
 }
 
-TEST(SystemSeed, DiffersFromCallToCall) { EXPECT_NE(system_seed(), system_seed()); }
+TEST(SystemSeedTest, differs_from_call_to_call) { EXPECT_NE(system_seed(), system_seed()); }
 
 }  // namespace
 }  // namespace foedus::base

@@ -23,7 +23,7 @@ std::uint32_t crc32c_by_bits(const unsigned char* data, std::size_t bytes) {
 }
 
 // Vectors of RFC 3720, appendix B.4, and the check value of the catalogue of CRCs.
-TEST(Crc32c, MatchesPublishedVectors) {
+TEST(Crc32cTest, matches_published_vectors) {
   EXPECT_EQ(crc32c("123456789", 9), 0xe3069283u);
   EXPECT_EQ(crc32c("", 0), 0u);
   EXPECT_EQ(crc32c(std::string(32, '\0').data(), 32), 0x8a9136aau);
@@ -33,7 +33,7 @@ TEST(Crc32c, MatchesPublishedVectors) {
   EXPECT_EQ(crc32c(ascending.data(), 32), 0x46dd794eu);
 }
 
-TEST(Crc32c, MatchesTheDefinitionAtEveryLengthAndAlignment) {
+TEST(Crc32cTest, matches_the_definition_at_every_length_and_alignment) {
   Random random(testing::test_seed(1));
   std::vector<unsigned char> data(5000);
   for (unsigned char& byte : data) byte = static_cast<unsigned char>(random.next());
@@ -47,7 +47,7 @@ TEST(Crc32c, MatchesTheDefinitionAtEveryLengthAndAlignment) {
 
 // Every length up to 2000 is split at its ends, at the length from which the fast method is used,
 // and at random.
-TEST(Crc32c, ContinuesFromAnySplit) {
+TEST(Crc32cTest, continues_from_any_split) {
   Random random(testing::test_seed(2));
   std::vector<unsigned char> data(2000);
   for (unsigned char& byte : data) byte = static_cast<unsigned char>(random.next());
@@ -64,7 +64,7 @@ TEST(Crc32c, ContinuesFromAnySplit) {
 
 // Every length up to 2000 lies at the end of a page, and at the begin of one, with no memory beside
 // it.
-TEST(Crc32c, LooksAtNothingBesideItsBytes) {
+TEST(Crc32cTest, looks_at_nothing_beside_its_bytes) {
   constexpr std::size_t kPage = 4096;
   void* const mapped =
       mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

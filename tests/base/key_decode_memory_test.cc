@@ -27,7 +27,7 @@ std::uint64_t fail_each(const Key& bytes, ErrorCode never) {
   }
 }
 
-TEST(KeyDecodeMemory, AStringThatHasNoneIsOutOfMemory) {
+TEST(KeyDecodeMemoryTest, a_string_that_has_none_is_out_of_memory) {
   const std::string text = std::string(200, 'x') + '\0' + std::string(200, 'y');
   const Key bytes = key(text, 1, text);
   const std::uint64_t calls =
@@ -38,7 +38,7 @@ TEST(KeyDecodeMemory, AStringThatHasNoneIsOutOfMemory) {
   EXPECT_EQ(*decoded, std::tuple(text, 1, text));
 }
 
-TEST(KeyDecodeMemory, ARefusalIsAnErrorAlsoWithoutItsText) {
+TEST(KeyDecodeMemoryTest, a_refusal_is_an_error_also_without_its_text) {
   EXPECT_GE(fail_each<int>(key("no integer"), ErrorCode::kOk), 1u);
   EXPECT_GE(fail_each<int>(key(1, 2), ErrorCode::kOk), 1u) << "bytes that are left";
 }

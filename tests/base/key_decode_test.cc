@@ -41,7 +41,7 @@ void expect_refused(std::string_view bytes, std::string_view problem) {
 
 enum class Level : std::int8_t { kLow = -1, kHigh = 100 };
 
-TEST(KeyDecode, TheColumnsOfAKeyComeBack) {
+TEST(KeyDecodeTest, the_columns_of_a_key_come_back) {
   const Key bytes = key(7u, "Paris", -3, 2.5, true, Level::kHigh, big_endian<std::uint64_t>(9u));
   const auto columns =
       must_decode<std::uint32_t, std::string, int, double, bool, Level, BigEndian<std::uint64_t>>(
@@ -56,12 +56,12 @@ TEST(KeyDecode, TheColumnsOfAKeyComeBack) {
   EXPECT_EQ(fixed.value, 9u);
 }
 
-TEST(KeyDecode, OneColumnIsATupleAndNoneIsAnEmptyOne) {
+TEST(KeyDecodeTest, one_column_is_a_tuple_and_none_is_an_empty_one) {
   EXPECT_EQ(must_decode<int>(key(5)), std::tuple(5));
   EXPECT_EQ(must_decode<>(key()), std::tuple());
 }
 
-TEST(KeyDecode, TuplesInTuplesComeBack) {
+TEST(KeyDecodeTest, tuples_in_tuples_come_back) {
   using Inner = std::tuple<std::string, std::tuple<int>>;
   const Inner inner("x", 8);
   EXPECT_EQ((must_decode<int, Inner, bool>(key(1, inner, false))), std::tuple(1, inner, false));
@@ -71,7 +71,7 @@ TEST(KeyDecode, TuplesInTuplesComeBack) {
 }
 
 // A view cannot point to a string whose zero bytes are escaped.
-TEST(KeyDecode, WhatCannotBeGivenBackIsRefusedByTheCompiler) {
+TEST(KeyDecodeTest, what_cannot_be_given_back_is_refused_by_the_compiler) {
   EXPECT_TRUE(DecodablePart<char> && DecodablePart<Level> && DecodablePart<float>);
   EXPECT_TRUE((DecodablePart<std::tuple<int, BigEndian<std::uint8_t>, std::string>>));
   EXPECT_FALSE(DecodablePart<std::string_view> || DecodablePart<const char*>);
@@ -103,7 +103,7 @@ void expect_range() {
   }
 }
 
-TEST(KeyDecode, AnIntegerComesBackInEveryTypeThatHoldsIt) {
+TEST(KeyDecodeTest, an_integer_comes_back_in_every_type_that_holds_it) {
   expect_range<bool>();
   expect_range<char>();
   expect_range<std::int8_t>();
@@ -117,7 +117,7 @@ TEST(KeyDecode, AnIntegerComesBackInEveryTypeThatHoldsIt) {
   expect_refused<Level>(key(128), "128 is not in -128 .. 127");
 }
 
-TEST(KeyDecode, AFloatComesBackIfTheNumberIsOne) {
+TEST(KeyDecodeTest, a_float_comes_back_if_the_number_is_one) {
   using Limits = std::numeric_limits<float>;
   for (const float value :
        {0.0f, -0.0f, 0.1f, -2.5f, Limits::max(), Limits::lowest(), Limits::denorm_min(),
@@ -132,7 +132,7 @@ TEST(KeyDecode, AFloatComesBackIfTheNumberIsOne) {
 }
 
 // Goal: a refusal names the fault, its byte and its part. Method: each kind of damage once.
-TEST(KeyDecode, ARefusalNamesPartAndByte) {
+TEST(KeyDecodeTest, a_refusal_names_part_and_byte) {
   const std::string bytes(key(300, "Par").view());
   EXPECT_EQ((refusal<int, int>(bytes)),
             "invalid_argument at key 0x82012c5061720000: part 2 at byte 3 of a key of 8 bytes: no "
@@ -146,7 +146,7 @@ TEST(KeyDecode, ARefusalNamesPartAndByte) {
   expect_refused<BigEndian<std::uint64_t>, BigEndian<std::uint8_t>>(bytes, "part 2 at byte 8");
 }
 
-TEST(KeyDecode, BytesThatKeyDoesNotWriteAreRefused) {
+TEST(KeyDecodeTest, bytes_that_key_does_not_write_are_refused) {
   expect_refused<int>(""s, "the key ends before an integer");
   expect_refused<int>("\x77"s, "no integer begins with this byte");
   expect_refused<std::uint64_t>("\x89\1\1\1\1\1\1\1\1\1"s, "no integer begins with this byte");
@@ -190,7 +190,7 @@ Row random_row(base::Random* random) {
 }
 
 // Property: random rows are decoded. No prefix of their keys is a key, and none with one more byte.
-TEST(KeyDecode, RandomRowsComeBackAndTheirPartsDoNot) {
+TEST(KeyDecodeTest, random_rows_come_back_and_their_parts_do_not) {
   base::Random random(testing::test_seed(1));
   for (int i = 0; i < 10'000; ++i) {
     const Row row = random_row(&random);
@@ -220,7 +220,7 @@ bool expect_same_key(std::string_view bytes) {
 }
 
 // Property: any bytes are refused, or are exactly the key of what they are decoded to.
-TEST(KeyDecode, AnyBytesAreRefusedOrAreTheKeyOfTheirParts) {
+TEST(KeyDecodeTest, any_bytes_are_refused_or_are_the_key_of_their_parts) {
   base::Random random(testing::test_seed(2));
   std::uint64_t decoded = 0;
   for (int i = 0; i < 150'000; ++i) {

@@ -85,7 +85,7 @@ std::vector<Wide> border_integers() {
   return {values.begin(), values.end()};
 }
 
-TEST(Key, AnIntegerIsOneKeyInEveryType) {
+TEST(KeyTest, an_integer_is_one_key_in_every_type) {
   for (const Wide value : border_integers()) {
     const std::string bytes = key_of(value);
     in_every_type(value, [&](auto part) {
@@ -98,7 +98,7 @@ TEST(Key, AnIntegerIsOneKeyInEveryType) {
   EXPECT_TRUE(key(1) == key(true) && key(1) == key(Level::kOne) && key(1) == key(kOldOne));
 }
 
-TEST(Key, IntegersAscendFromTheLeastToTheLargestOfAllTypes) {
+TEST(KeyTest, integers_ascend_from_the_least_to_the_largest_of_all_types) {
   const std::vector<Wide> values = border_integers();
   ASSERT_EQ(values.front(), Wide{INT64_MIN});
   ASSERT_EQ(values.back(), Wide{UINT64_MAX});
@@ -112,7 +112,7 @@ TEST(Key, IntegersAscendFromTheLeastToTheLargestOfAllTypes) {
 }
 
 // Otherwise the part after an integer could be taken for its end.
-TEST(Key, NoIntegerIsAPrefixOfAnother) {
+TEST(KeyTest, no_integer_is_a_prefix_of_another) {
   const std::vector<std::string> keys = keys_of(border_integers());
   for (const std::string& a : keys) {
     for (const std::string& b : keys) ASSERT_EQ(b.starts_with(a), &a == &b);
@@ -120,7 +120,7 @@ TEST(Key, NoIntegerIsAPrefixOfAnother) {
 }
 
 // Property: random integers of all lengths compare as their values do.
-TEST(Key, RandomIntegersCompareAsTheirValuesDo) {
+TEST(KeyTest, random_integers_compare_as_their_values_do) {
   base::Random random(testing::test_seed(7));
   const auto any = [&] {
     const Wide value = static_cast<Wide>(random.next() >> random.below(64));
@@ -135,7 +135,7 @@ TEST(Key, RandomIntegersCompareAsTheirValuesDo) {
 }
 
 // Databases have these bytes, so they may not change.
-TEST(Key, BytesAreThoseOfTheFormat) {
+TEST(KeyTest, bytes_are_those_of_the_format) {
   using namespace std::string_literals;
   EXPECT_EQ(key(0).view(), "\x80"s);
   EXPECT_EQ(key(1).view(), "\x81\x01"s);
@@ -167,7 +167,7 @@ struct PlainPair {
   int second;
 };
 
-TEST(Key, PointersAndWiderIntegersAreNoParts) {
+TEST(KeyTest, pointers_and_wider_integers_are_no_parts) {
   EXPECT_TRUE(IsPart<bool> && IsPart<char> && IsPart<const char*> && IsPart<std::string>);
   EXPECT_FALSE(IsPart<int*> || IsPart<const void*> || IsPart<std::nullptr_t>);
   EXPECT_FALSE(IsPart<Wide> || IsPart<long double>);
@@ -179,13 +179,13 @@ concept IsLastPartOfAPrefix = requires(T part) {
 };
 
 // Its bytes would be encoded as a string.
-TEST(Key, AKeyIsNoPartOfAKey) {
+TEST(KeyTest, a_key_is_no_part_of_a_key) {
   EXPECT_FALSE(IsPart<Key> || IsPart<const Key&> || IsPart<std::tuple<Key>>);
   EXPECT_FALSE((IsLastPartOfAPrefix<Key> || IsLastPartOfAPrefix<std::tuple<int, Key>>));
   EXPECT_TRUE((IsPart<std::tuple<int, std::string>>)&&IsLastPartOfAPrefix<std::string_view>);
 }
 
-TEST(Key, PointersAndViewsAreNoRows) {
+TEST(KeyTest, pointers_and_views_are_no_rows) {
   EXPECT_TRUE(IsRow<int> && IsRow<PlainPair> && (IsRow<std::array<char, 8>>));
   EXPECT_FALSE(IsRow<int*> || IsRow<std::span<const std::byte>> || IsRow<std::string_view>);
   EXPECT_FALSE(IsRow<std::string>);
@@ -199,7 +199,7 @@ void expect_fixed_width_ascends() {
   EXPECT_EQ(key(BigEndian<T>{1}, BigEndian<T>{0}).size(), 2 * sizeof(T));
 }
 
-TEST(Key, IntegersOfFixedWidthAscendInTheirWidth) {
+TEST(KeyTest, integers_of_fixed_width_ascend_in_their_width) {
   expect_fixed_width_ascends<std::uint8_t>();
   expect_fixed_width_ascends<std::uint16_t>();
   expect_fixed_width_ascends<std::uint32_t>();
@@ -217,7 +217,7 @@ concept IsBigEndianOfItsOwnWidth = requires(T value) {
 
 // A truncated or signed argument would be another number, and an implicit width would change with
 // the type of a variable.
-TEST(Key, AFixedWidthIsNamedAndHoldsItsArgument) {
+TEST(KeyTest, a_fixed_width_is_named_and_holds_its_argument) {
   EXPECT_TRUE((IsBigEndian<std::uint32_t, std::uint8_t> && IsBigEndian<std::uint64_t, unsigned>));
   EXPECT_EQ(key(big_endian<std::uint64_t>(7u)), key(big_endian<std::uint64_t>(7ull)));
   EXPECT_FALSE((IsBigEndian<std::uint32_t, std::uint64_t> || IsBigEndian<std::uint32_t, int>));
@@ -234,12 +234,12 @@ void expect_floats_ascend() {
                                   Limits::infinity(), Limits::quiet_NaN()});
 }
 
-TEST(Key, DoublesAndFloatsAscendWithNanLast) {
+TEST(KeyTest, doubles_and_floats_ascend_with_nan_last) {
   expect_floats_ascend<double>();
   expect_floats_ascend<float>();
 }
 
-TEST(Key, AFloatIsTheDoubleOfItsValue) {
+TEST(KeyTest, a_float_is_the_double_of_its_value) {
   EXPECT_EQ(key(1.0f), key(1.0));
   EXPECT_EQ(key(0.1f), key(static_cast<double>(0.1f)));
   EXPECT_EQ(key(std::numeric_limits<float>::denorm_min()), key(0x1p-149));
@@ -265,24 +265,24 @@ void expect_one_nan() {
   }
 }
 
-TEST(Key, AllNansAreOneKeyAboveInfinity) {
+TEST(KeyTest, all_nans_are_one_key_above_infinity) {
   expect_one_nan<double, std::uint64_t>();
   expect_one_nan<float, std::uint32_t>();
 }
 
 // They are equal as numbers, but a search for one of them finds only that one.
-TEST(Key, ZerosOfBothSignsAreTwoKeys) {
+TEST(KeyTest, zeros_of_both_signs_are_two_keys) {
   EXPECT_LT(key(-0.0).view(), key(0.0).view());
   EXPECT_LT(key(-0.0f).view(), key(0.0f).view());
 }
 
-TEST(Key, BoolsAndEnumsAscendAsTheirIntegers) {
+TEST(KeyTest, bools_and_enums_ascend_as_their_integers) {
   enum class Color : std::int16_t { kRed = -3, kGreen = 0, kBlue = 9 };
   expect_ascending(std::vector<Color>{Color::kRed, Color::kGreen, Color::kBlue});
   EXPECT_LT(key(false).view(), key(true).view());
 }
 
-TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
+TEST(KeyTest, strings_ascend_also_with_zeros_inside_and_as_prefixes) {
   using namespace std::string_literals;
   expect_ascending(std::vector<std::string>{""s, "\0"s, "\0\0"s, "\0\x01"s, "\0\xff"s, "\x01"s,
                                             "a"s, "a\0"s, "a\0b"s, "a\x01"s, "ab"s, "b"s, "\xff"s,
@@ -292,12 +292,12 @@ TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
 }
 
 // Parts after a string must not change how the string compares.
-TEST(Key, APrefixSortsFirstWhateverFollowsIt) {
+TEST(KeyTest, a_prefix_sorts_first_whatever_follows_it) {
   EXPECT_LT(key("a", 0xffffffffu).view(), key("aa", 0u).view());
   EXPECT_LT(key("a", std::string("\xff")).view(), key(std::string("a\0", 2), "").view());
 }
 
-TEST(Key, PartsAreComparedOneAfterTheOther) {
+TEST(KeyTest, parts_are_compared_one_after_the_other) {
   EXPECT_LT(key(1u, 9u).view(), key(2u, 0u).view());
   EXPECT_LT(key(-1, "z").view(), key(0, "a").view());
   EXPECT_EQ(key(std::tuple(1u, "a")).view(), key(1u, "a").view());
@@ -329,7 +329,7 @@ Row random_row(base::Random* random) {
 }
 
 // Property: keys of random rows compare as std::tuple does.
-TEST(Key, RowsCompareAsStdTupleDoes) {
+TEST(KeyTest, rows_compare_as_std_tuple_does) {
   base::Random random(testing::test_seed(4));
   for (int i = 0; i < 200'000; ++i) {
     Row a = random_row(&random);
@@ -342,7 +342,7 @@ TEST(Key, RowsCompareAsStdTupleDoes) {
   }
 }
 
-TEST(KeyPrefix, IsABeginningOfTheKeysWhoseStringBeginsSo) {
+TEST(KeyPrefixTest, is_a_beginning_of_the_keys_whose_string_begins_so) {
   using namespace std::string_literals;
   EXPECT_EQ(key_prefix("Par").view(), "Par");
   EXPECT_TRUE(key(7, "Par").view().starts_with(key_prefix(7, "Par")));
@@ -351,7 +351,7 @@ TEST(KeyPrefix, IsABeginningOfTheKeysWhoseStringBeginsSo) {
   EXPECT_EQ(key_prefix("a\0"s).view(), "a\0\xff"s) << "a zero byte at the end is no end";
 }
 
-TEST(KeyPrefix, OfAnotherLastPartIsTheKey) {
+TEST(KeyPrefixTest, of_another_last_part_is_the_key) {
   EXPECT_EQ(key_prefix(7), key(7));
   EXPECT_EQ(key_prefix("Par", 7), key("Par", 7));
   EXPECT_EQ(key_prefix("Par", 1.5, BigEndian<std::uint8_t>{3}),
@@ -360,14 +360,14 @@ TEST(KeyPrefix, OfAnotherLastPartIsTheKey) {
   EXPECT_EQ(key_prefix().size(), 0u);
 }
 
-TEST(KeyPrefix, OfATupleIsThatOfItsElements) {
+TEST(KeyPrefixTest, of_a_tuple_is_that_of_its_elements) {
   EXPECT_EQ(key_prefix(std::tuple(7, "Par")), key_prefix(7, "Par"));
   EXPECT_EQ(key_prefix(7, std::tuple("Par", std::tuple(std::string("is")))),
             key_prefix(7, "Par", "is"));
 }
 
 // Property: a key begins with the prefix if and only if its columns do.
-TEST(KeyPrefix, BeginsExactlyTheKeysThatItIsMeantFor) {
+TEST(KeyPrefixTest, begins_exactly_the_keys_that_it_is_meant_for) {
   base::Random random(testing::test_seed(5));
   std::uint64_t matches = 0;
   for (int i = 0; i < 200'000; ++i) {
@@ -387,7 +387,7 @@ TEST(KeyPrefix, BeginsExactlyTheKeysThatItIsMeantFor) {
 
 // Property: `prefix_end` separates the strings with the prefix from all above them, also for bytes
 // without a neighbour above.
-TEST(PrefixEnd, IsAboveExactlyTheStringsThatBeginSoAndThoseBelow) {
+TEST(PrefixEndTest, is_above_exactly_the_strings_that_begin_so_and_those_below) {
   base::Random random(testing::test_seed(6));
   const auto any = [&] {
     std::string text(random.below(5), '\0');
@@ -405,7 +405,7 @@ TEST(PrefixEnd, IsAboveExactlyTheStringsThatBeginSoAndThoseBelow) {
   }
 }
 
-TEST(PrefixEnd, IsTheLeastStringAbove) {
+TEST(PrefixEndTest, is_the_least_string_above) {
   using namespace std::string_literals;
   EXPECT_EQ(prefix_end("Par").view(), "Pas");
   EXPECT_EQ(prefix_end("a\xff\xff"s).view(), "b");
@@ -415,14 +415,14 @@ TEST(PrefixEnd, IsTheLeastStringAbove) {
   EXPECT_EQ(prefix_end("").view(), "") << "every string begins so";
 }
 
-TEST(PrefixEnd, OfALongPrefixIsAsLong) {
+TEST(PrefixEndTest, of_a_long_prefix_is_as_long) {
   const std::string longest(kMaxKeyBytes, 'x');
   EXPECT_EQ(prefix_end(longest).view(), longest.substr(1) + "y");
   EXPECT_EQ(prefix_end(longest + "xx").size(), kMaxKeyBytes + 1) << "which the engine refuses";
   EXPECT_EQ(prefix_end("x" + std::string(2'000, '\xff')).view(), "y");
 }
 
-TEST(Key, OneThatIsTooLongKeepsOneByteMoreThanIsAllowed) {
+TEST(KeyTest, one_that_is_too_long_keeps_one_byte_more_than_is_allowed) {
   Key exact;
   exact.append_raw(std::string(kMaxKeyBytes, 'x').data(), kMaxKeyBytes);
   EXPECT_EQ(exact.size(), kMaxKeyBytes);
@@ -433,7 +433,7 @@ TEST(Key, OneThatIsTooLongKeepsOneByteMoreThanIsAllowed) {
 }
 
 // Parts of every kind are stored whole at the end of the space, and cut beyond it.
-TEST(Key, PartsThatEndBeyondTheLimitAreCut) {
+TEST(KeyTest, parts_that_end_beyond_the_limit_are_cut) {
   const auto append_all = [](Key* to) {
     to->append(UINT64_MAX).append(INT64_MIN).append(-2.5).append("text");
     to->append(big_endian<std::uint64_t>(UINT64_MAX)).append(std::string(3, '\0'));
@@ -450,7 +450,7 @@ TEST(Key, PartsThatEndBeyondTheLimitAreCut) {
   }
 }
 
-TEST(Key, CopiesHaveTheSameBytes) {
+TEST(KeyTest, copies_have_the_same_bytes) {
   const Key original = key("name", 7u);
   Key copy = original;
   EXPECT_EQ(copy.view(), original.view());
@@ -461,7 +461,7 @@ TEST(Key, CopiesHaveTheSameBytes) {
   EXPECT_EQ(copy.view(), key(1u).view());
 }
 
-TEST(Payload, AValueComesBackFromItsBytes) {
+TEST(PayloadTest, a_value_comes_back_from_its_bytes) {
   struct Account {
     std::int64_t cents;
     std::uint32_t flags;

@@ -9,7 +9,7 @@
 namespace foedus::base {
 namespace {
 
-TEST(MemoryBudget, TakesUpToItsLimitAndNoByteMore) {
+TEST(MemoryBudgetTest, takes_up_to_its_limit_and_no_byte_more) {
   MemoryBudget budget(100);
   EXPECT_TRUE(budget.try_take(60));
   EXPECT_FALSE(budget.try_take(41));
@@ -22,7 +22,7 @@ TEST(MemoryBudget, TakesUpToItsLimitAndNoByteMore) {
 }
 
 // A size near 2^64 must not wrap around the check.
-TEST(MemoryBudget, RefusesSizesThatWouldOverflow) {
+TEST(MemoryBudgetTest, refuses_sizes_that_would_overflow) {
   MemoryBudget budget(100);
   EXPECT_TRUE(budget.try_take(10));
   EXPECT_FALSE(budget.try_take(~std::uint64_t{0}));
@@ -30,14 +30,14 @@ TEST(MemoryBudget, RefusesSizesThatWouldOverflow) {
   EXPECT_EQ(budget.taken(), 10u);
 }
 
-TEST(MemoryBudgetDeathTest, GivingBackMoreThanWasTakenIsImpossible) {
+TEST(MemoryBudgetDeathTest, giving_back_more_than_was_taken_is_impossible) {
   MemoryBudget budget(100);
   EXPECT_TRUE(budget.try_take(10));
   EXPECT_DEATH(budget.give_back(11), "before >= bytes");
 }
 
 // Four threads take and return; their own counter shows that the sum is never above the limit.
-TEST(MemoryBudget, ThreadsTogetherStayWithinTheLimit) {
+TEST(MemoryBudgetTest, threads_together_stay_within_the_limit) {
   constexpr std::uint64_t kLimit = 10;
   MemoryBudget budget(kLimit);
   AtomicWord<std::uint64_t> held;

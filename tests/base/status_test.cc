@@ -14,12 +14,12 @@ bool contains(const Status& status, std::string_view text) {
 }
 
 // A Status is returned by every operation: it must stay within a few words.
-TEST(Status, IsSmall) {
+TEST(StatusTest, is_small) {
   EXPECT_LE(sizeof(Status), 72u);
   EXPECT_LE(sizeof(Result<void>), sizeof(Status));
 }
 
-TEST(Status, TheDefaultIsASuccessWithNothingToSay) {
+TEST(StatusTest, the_default_is_a_success_with_nothing_to_say) {
   const Status status{};
   EXPECT_TRUE(status.is_ok());
   EXPECT_TRUE(static_cast<bool>(status));
@@ -30,7 +30,7 @@ TEST(Status, TheDefaultIsASuccessWithNothingToSay) {
   EXPECT_TRUE(status.key_preview().empty());
 }
 
-TEST(Status, EveryCodeAndReasonHasItsOwnName) {
+TEST(StatusTest, every_code_and_reason_has_its_own_name) {
   for (std::uint16_t a = 0; a <= 15; ++a) {
     EXPECT_NE(to_string(static_cast<ErrorCode>(a)), "unknown_error") << a;
     for (std::uint16_t b = 0; b < a; ++b) {
@@ -52,7 +52,7 @@ TEST(Status, EveryCodeAndReasonHasItsOwnName) {
 }
 
 // Programs may keep the numbers: they never change.
-TEST(Status, CodesKeepTheirNumbers) {
+TEST(StatusTest, codes_keep_their_numbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kConflict), 1);
   EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfMemory), 6);
   EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfSpace), 7);
@@ -60,7 +60,7 @@ TEST(Status, CodesKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kForked), 16);
 }
 
-TEST(Status, AConflictSaysReasonStorageAndKey) {
+TEST(StatusTest, a_conflict_says_reason_storage_and_key) {
   Status status = Status::conflict(ConflictReason::kRecordChanged);
   status.at_storage("account").at_key("alice", 5);
   EXPECT_EQ(status.code(), ErrorCode::kConflict);
@@ -72,7 +72,7 @@ TEST(Status, AConflictSaysReasonStorageAndKey) {
             "run the transaction again");
 }
 
-TEST(Status, WhatAnInnerCallSaidStays) {
+TEST(StatusTest, what_an_inner_call_said_stays) {
   Status status = ErrorCode::kNotFound;
   status.at_storage("inner").at_key("a", 1);
   status.at_storage("outer").at_key("b", 1);
@@ -83,7 +83,7 @@ TEST(Status, WhatAnInnerCallSaidStays) {
   EXPECT_EQ(success.message(), "ok");
 }
 
-TEST(Status, LongNamesAndKeysAreCutAndBinaryKeysShownAsDigits) {
+TEST(StatusTest, long_names_and_keys_are_cut_and_binary_keys_shown_as_digits) {
   Status status = ErrorCode::kAlreadyExists;
   status.at_storage(std::string(100, 't')).at_key(std::string(100, 'k').data(), 100);
   EXPECT_EQ(status.storage(), std::string(Status::kStorageBytes, 't'));
@@ -93,7 +93,7 @@ TEST(Status, LongNamesAndKeysAreCutAndBinaryKeysShownAsDigits) {
   EXPECT_TRUE(contains(binary, "0x00ff41")) << binary.message();
 }
 
-TEST(Status, ASystemErrorAddsErrno) {
+TEST(StatusTest, a_system_error_adds_errno) {
   const Status status = Status::system_error(ErrorCode::kIoError, "cannot sync /d/log.3", EIO);
   EXPECT_EQ(status.code(), ErrorCode::kIoError);
   EXPECT_EQ(status.error_number(), EIO);
@@ -103,7 +103,7 @@ TEST(Status, ASystemErrorAddsErrno) {
 
 // The hint depends on the cause: the place of the error gives it, and a system error of a limit
 // names the limit. A code alone has a hint only if it has a single remedy.
-TEST(Status, AHintIsOfTheCauseAndNotOfTheCode) {
+TEST(StatusTest, a_hint_is_of_the_cause_and_not_of_the_code) {
   EXPECT_EQ(Status::error(ErrorCode::kIoError, "text").message(), "io_error: text");
   EXPECT_EQ(Status::error(ErrorCode::kOutOfMemory, "text").message(), "out_of_memory: text");
   EXPECT_EQ(Status::error(ErrorCode::kTooLarge, "text").message(), "too_large: text");
@@ -120,7 +120,7 @@ TEST(Status, AHintIsOfTheCauseAndNotOfTheCode) {
   EXPECT_TRUE(contains(Status::system_error(ErrorCode::kIoError, "cannot", EDQUOT), "quota"));
 }
 
-TEST(Status, AHintIsAddedBehindTheTextAndKeptByCopies) {
+TEST(StatusTest, a_hint_is_added_behind_the_text_and_kept_by_copies) {
   Status status = Status::error(ErrorCode::kIoError, "text");
   status.with_hint("do this").with_hint("and that");
   const Status copy = status;
@@ -131,7 +131,7 @@ TEST(Status, AHintIsAddedBehindTheTextAndKeptByCopies) {
   EXPECT_EQ(success.with_hint("nothing").message(), "ok");
 }
 
-TEST(Status, AFullDiskIsOutOfSpaceWhateverTheCallerSaid) {
+TEST(StatusTest, a_full_disk_is_out_of_space_whatever_the_caller_said) {
   for (const int error_number : {ENOSPC, EDQUOT}) {
     const Status status = Status::system_error(ErrorCode::kIoError, "cannot append", error_number);
     EXPECT_EQ(status.code(), ErrorCode::kOutOfSpace);
@@ -147,7 +147,7 @@ void expect_equal(const Status& a, const Status& b) {
   EXPECT_EQ(a.conflict_reason(), b.conflict_reason());
 }
 
-TEST(Status, CopiesAreEqualAndIndependent) {
+TEST(StatusTest, copies_are_equal_and_independent) {
   Status original = Status::system_error(ErrorCode::kIoError, "detail", EIO);
   original.at_storage("t").at_key("k", 1);
   auto source = std::make_unique<Status>(original);
@@ -164,7 +164,7 @@ TEST(Status, CopiesAreEqualAndIndependent) {
   EXPECT_EQ(assigned.message(), "ok");
 }
 
-TEST(Status, MovesTakeTheDetailAlong) {
+TEST(StatusTest, moves_take_the_detail_along) {
   Status original = Status::error(ErrorCode::kInvalidArgument, "Options::dir is empty");
   const Status wanted = original;
   Status moved(std::move(original));
@@ -189,20 +189,20 @@ Status check_quarter(int number) {
   return {};
 }
 
-TEST(Result, HoldsAValueOrTheReasonWhyNot) {
+TEST(ResultTest, holds_a_value_or_the_reason_why_not) {
   EXPECT_EQ(*half_of(8), 4);
   EXPECT_FALSE(half_of(7).is_ok());
   EXPECT_EQ(half_of(7).code(), ErrorCode::kInvalidArgument);
 }
 
-TEST(Result, TryAndCheckPassErrorsOn) {
+TEST(ResultTest, try_and_check_pass_errors_on) {
   EXPECT_EQ(*quarter_of(8), 2);
   EXPECT_EQ(quarter_of(6).code(), ErrorCode::kInvalidArgument);
   EXPECT_TRUE(check_quarter(8).is_ok());
   EXPECT_TRUE(contains(check_quarter(6), "odd"));
 }
 
-TEST(Result, CarriesWhatCanOnlyBeMoved) {
+TEST(ResultTest, carries_what_can_only_be_moved) {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(5));
   const std::unique_ptr<int> value = *std::move(result);
   EXPECT_EQ(*value, 5);

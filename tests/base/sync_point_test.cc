@@ -9,7 +9,7 @@ namespace {
 
 std::string places_seen;
 
-TEST(SyncPoint, CallsTheHookWithThePlaceWhileOneIsSet) {
+TEST(SyncPointTest, calls_the_hook_with_the_place_while_one_is_set) {
   FOEDUS_SYNC_POINT("one");
   set_sync_point_hook([](const char* place) { places_seen.append(place).append(" "); });
   FOEDUS_SYNC_POINT("two");

@@ -52,7 +52,7 @@ class ThreadRuntimeTest : public ::testing::Test {
 };
 
 // T7: a process with few addresses can have the engine's threads.
-TEST_F(ThreadRuntimeTest, AThreadHasAStackOfTwoMiB) {
+TEST_F(ThreadRuntimeTest, a_thread_has_a_stack_of_two_mi_b) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "frames of sanitizers are larger";
 #endif
@@ -71,7 +71,7 @@ TEST_F(ThreadRuntimeTest, AThreadHasAStackOfTwoMiB) {
   EXPECT_EQ(stack_bytes.load_acquire(), std::uint64_t{2} << 20);
 }
 
-TEST_F(ThreadRuntimeTest, ATaskRunsOnTheProcessorsThatItWasStartedOn) {
+TEST_F(ThreadRuntimeTest, a_task_runs_on_the_processors_that_it_was_started_on) {
   const std::uint32_t here[] = {current_processor()};
   CountingTask task(runtime_.get());
   cpu_set_t processors;
@@ -88,7 +88,7 @@ TEST_F(ThreadRuntimeTest, ATaskRunsOnTheProcessorsThatItWasStartedOn) {
 }
 
 // The process has lost the requested processors, but the work has to be done.
-TEST_F(ThreadRuntimeTest, ATaskRunsElsewhereIfItsProcessorsAreNotThere) {
+TEST_F(ThreadRuntimeTest, a_task_runs_elsewhere_if_its_processors_are_not_there) {
   const std::uint32_t nowhere[] = {CPU_SETSIZE - 1};
   CountingTask task(runtime_.get());
   runtime_->start_on(&task, nowhere);
@@ -96,7 +96,7 @@ TEST_F(ThreadRuntimeTest, ATaskRunsElsewhereIfItsProcessorsAreNotThere) {
   runtime_->stop(&task);
 }
 
-TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
+TEST_F(ThreadRuntimeTest, a_started_task_is_stepped_once_and_then_when_notified) {
   runtime_->start(&task_);
   ASSERT_TRUE(task_.wait_for_steps(1));
   runtime_->pause(5'000);
@@ -117,7 +117,7 @@ bool help_until(Runtime* runtime, const std::vector<Task*>& tasks,
   return true;
 }
 
-TEST_F(ThreadRuntimeTest, AHelperStepsTheFirstTaskAndThoseThatItNotifies) {
+TEST_F(ThreadRuntimeTest, a_helper_steps_the_first_task_and_those_that_it_notifies) {
   CountingTask second(runtime_.get());
   std::thread::id first_by;
   std::thread::id second_by;
@@ -138,7 +138,7 @@ TEST_F(ThreadRuntimeTest, AHelperStepsTheFirstTaskAndThoseThatItNotifies) {
   runtime_->stop(&second);
 }
 
-TEST_F(ThreadRuntimeTest, NobodyHelpsATaskThatIsInAStepOrNotStarted) {
+TEST_F(ThreadRuntimeTest, nobody_helps_a_task_that_is_in_a_step_or_not_started) {
   EXPECT_FALSE(runtime_->help({&task_}, [] { return true; }));
   AtomicWord<std::uint32_t> may_end;
   task_.inside = [&] {
@@ -152,7 +152,7 @@ TEST_F(ThreadRuntimeTest, NobodyHelpsATaskThatIsInAStepOrNotStarted) {
 }
 
 // A task that a helper leaves due or notified goes on in its own thread.
-TEST_F(ThreadRuntimeTest, ATaskThatAHelperLeavesGoesOnInItsThread) {
+TEST_F(ThreadRuntimeTest, a_task_that_a_helper_leaves_goes_on_in_its_thread) {
   task_.rest_us = 1'000;
   runtime_->start(&task_);
   ASSERT_TRUE(task_.wait_for_steps(1));
@@ -163,7 +163,7 @@ TEST_F(ThreadRuntimeTest, ATaskThatAHelperLeavesGoesOnInItsThread) {
 
 // Goal: helpers, notifiers and the task's own thread, with a stop() meanwhile: never two threads in
 // a step, and none after stop().
-TEST_F(ThreadRuntimeTest, HelpersAndNotifiersTakeTurnsWithTheTasksThread) {
+TEST_F(ThreadRuntimeTest, helpers_and_notifiers_take_turns_with_the_tasks_thread) {
   for (int round = 0; round < 20; ++round) {
     AtomicWord<std::uint32_t> stopped;
     const std::uint64_t before = task_.steps();
@@ -187,14 +187,14 @@ TEST_F(ThreadRuntimeTest, HelpersAndNotifiersTakeTurnsWithTheTasksThread) {
   }
 }
 
-TEST_F(ThreadRuntimeTest, ATaskThatWantsNoRestIsSteppedAgainAtOnce) {
+TEST_F(ThreadRuntimeTest, a_task_that_wants_no_rest_is_stepped_again_at_once) {
   task_.rest_us = 0;
   runtime_->start(&task_);
   ASSERT_TRUE(task_.wait_for_steps(100));
   runtime_->stop(&task_);
 }
 
-TEST_F(ThreadRuntimeTest, ATaskIsSteppedAgainAfterItsRest) {
+TEST_F(ThreadRuntimeTest, a_task_is_stepped_again_after_its_rest) {
   task_.rest_us = 1'000;
   runtime_->start(&task_);
   ASSERT_TRUE(task_.wait_for_steps(5));
@@ -202,7 +202,7 @@ TEST_F(ThreadRuntimeTest, ATaskIsSteppedAgainAfterItsRest) {
 }
 
 // A notification during a step causes another one, because the step may have checked too early.
-TEST_F(ThreadRuntimeTest, ANotificationDuringAStepCausesAnother) {
+TEST_F(ThreadRuntimeTest, a_notification_during_a_step_causes_another) {
   bool first = true;
   task_.inside = [&] {
     if (first) runtime_->notify(&task_);
@@ -214,7 +214,7 @@ TEST_F(ThreadRuntimeTest, ANotificationDuringAStepCausesAnother) {
   EXPECT_EQ(task_.steps(), 2u);
 }
 
-TEST_F(ThreadRuntimeTest, AStoppedTaskIsNotSteppedAgainAndNotifyingItDoesNothing) {
+TEST_F(ThreadRuntimeTest, a_stopped_task_is_not_stepped_again_and_notifying_it_does_nothing) {
   task_.rest_us = 0;
   runtime_->start(&task_);
   ASSERT_TRUE(task_.wait_for_steps(1));
@@ -225,7 +225,7 @@ TEST_F(ThreadRuntimeTest, AStoppedTaskIsNotSteppedAgainAndNotifyingItDoesNothing
   EXPECT_EQ(task_.steps(), steps);
 }
 
-TEST_F(ThreadRuntimeTest, AStoppedTaskMayBeStartedAgain) {
+TEST_F(ThreadRuntimeTest, a_stopped_task_may_be_started_again) {
   for (std::uint64_t i = 1; i <= 20; ++i) {
     runtime_->start(&task_);
     ASSERT_TRUE(task_.wait_for_steps(i));
@@ -234,14 +234,14 @@ TEST_F(ThreadRuntimeTest, AStoppedTaskMayBeStartedAgain) {
   }
 }
 
-TEST_F(ThreadRuntimeTest, StoppingATaskThatWasNotStartedDoesNothing) {
+TEST_F(ThreadRuntimeTest, stopping_a_task_that_was_not_started_does_nothing) {
   runtime_->stop(&task_);
   runtime_->start(&task_);
   runtime_->stop(&task_);
   runtime_->stop(&task_);
 }
 
-TEST_F(ThreadRuntimeTest, WaitReturnsAtOnceIfReadyAndFalseAfterItsTime) {
+TEST_F(ThreadRuntimeTest, wait_returns_at_once_if_ready_and_false_after_its_time) {
   WaitPoint point;
   EXPECT_TRUE(runtime_->wait(&point, 0, [] { return true; }));
   EXPECT_FALSE(runtime_->wait(&point, 0, [] { return false; }));
@@ -251,7 +251,7 @@ TEST_F(ThreadRuntimeTest, WaitReturnsAtOnceIfReadyAndFalseAfterItsTime) {
   EXPECT_TRUE(runtime_->wait(&point, Runtime::kForever, [] { return true; }));
 }
 
-TEST_F(ThreadRuntimeTest, WakeEndsTheWaitOfEveryWaiter) {
+TEST_F(ThreadRuntimeTest, wake_ends_the_wait_of_every_waiter) {
   WaitPoint point;
   AtomicWord<std::uint32_t> go;
   AtomicWord<std::uint32_t> woken;
@@ -272,7 +272,7 @@ TEST_F(ThreadRuntimeTest, WakeEndsTheWaitOfEveryWaiter) {
 
 // Two threads pass a turn to each other; a wake that is lost between check and sleep would leave
 // both waiting up to the limit.
-TEST_F(ThreadRuntimeTest, NoWakeIsLostBetweenLookAndSleep) {
+TEST_F(ThreadRuntimeTest, no_wake_is_lost_between_look_and_sleep) {
   constexpr std::uint64_t kTurns = 10'000;
   WaitPoint points[2];
   AtomicWord<std::uint64_t> turn;

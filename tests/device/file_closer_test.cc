@@ -29,7 +29,7 @@ OpenFiles make_nameless(FailingDevice* device, unsigned first, unsigned count) {
   return files;
 }
 
-TEST(FileCloser, what_is_waited_for_has_given_its_room_back) {
+TEST(FileCloserTest, what_is_waited_for_has_given_its_room_back) {
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
   FileCloser closer(runtime.get());
@@ -43,7 +43,7 @@ TEST(FileCloser, what_is_waited_for_has_given_its_room_back) {
   }
 }
 
-TEST(FileCloser, the_one_that_is_being_closed_is_waited_for) {
+TEST(FileCloserTest, the_one_that_is_being_closed_is_waited_for) {
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
   FileCloser closer(runtime.get());
@@ -54,7 +54,7 @@ TEST(FileCloser, the_one_that_is_being_closed_is_waited_for) {
   EXPECT_EQ(device.used_bytes(), 0u);
 }
 
-TEST(FileCloser, each_step_closes_one) {
+TEST(FileCloserTest, each_step_closes_one) {
   FailingDevice device;
   foedus::testing::ManualRuntime runtime;
   FileCloser closer(&runtime);
@@ -68,7 +68,7 @@ TEST(FileCloser, each_step_closes_one) {
   EXPECT_EQ(closer.step(), base::Task::kUntilNotified);
 }
 
-TEST(FileCloser, what_comes_while_one_is_closed_is_waited_for) {
+TEST(FileCloserTest, what_comes_while_one_is_closed_is_waited_for) {
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
   FileCloser closer(runtime.get());
@@ -79,7 +79,7 @@ TEST(FileCloser, what_comes_while_one_is_closed_is_waited_for) {
   EXPECT_EQ(device.used_bytes(), 0u);
 }
 
-TEST(FileCloser, what_is_left_is_closed_when_it_goes) {
+TEST(FileCloserTest, what_is_left_is_closed_when_it_goes) {
   FailingDevice device;
   foedus::testing::ManualRuntime runtime;
   {

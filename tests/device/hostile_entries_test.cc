@@ -69,9 +69,9 @@ const Impostor kImpostors[] = {
      }},
 };
 
-class HostileEntries : public ::testing::Test {
+class HostileEntriesTest : public ::testing::Test {
  protected:
-  HostileEntries() {
+  HostileEntriesTest() {
     const fs::path root = root_.path();
     Database database = must(Database::open(options_of(root / "db")));
     const Masstree table = must(database.open_masstree("table"));
@@ -117,7 +117,7 @@ class HostileEntries : public ::testing::Test {
   std::vector<std::string> names_;
 };
 
-TEST_F(HostileEntries, what_is_no_file_is_refused_by_name_and_not_followed) {
+TEST_F(HostileEntriesTest, what_is_no_file_is_refused_by_name_and_not_followed) {
   const fs::path root = root_.path();
   ASSERT_GE(names_.size(), 5u);  // lock, savepoint, segment, manifest, snapshot
   for (const Impostor& impostor : kImpostors) {
@@ -140,7 +140,7 @@ TEST_F(HostileEntries, what_is_no_file_is_refused_by_name_and_not_followed) {
 
 // A hard link is a file, so its bytes are good, but a write to it would change a file elsewhere,
 // too.
-TEST_F(HostileEntries, a_file_of_another_directory_is_never_written) {
+TEST_F(HostileEntriesTest, a_file_of_another_directory_is_never_written) {
   const fs::path root = root_.path();
   for (const std::string& name : names_) {
     SCOPED_TRACE(name);

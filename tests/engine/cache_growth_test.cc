@@ -136,7 +136,8 @@ TEST_F(CacheGrowthTest, writers_get_back_what_it_has_borrowed) {
 
 // Goal: a transaction that found no memory does not wait for a glean if the cache has memory.
 // Method: one thread and virtual time; the test makes the call that Database::run() makes.
-TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes_some) {
+TEST(CacheGrowthBeforeGleansTest,
+     memory_that_is_spent_comes_from_the_cache_before_a_glean_makes_some) {
   testing::FailingDevice device;
   testing::ManualRuntime runtime;
   Options options = options_with(0);
@@ -251,14 +252,14 @@ class BusyMachine {
   };
 };
 
-TEST(MakeRoom, a_machine_that_is_busy_is_waited_for) {
+TEST(MakeRoomTest, a_machine_that_is_busy_is_waited_for) {
   BusyMachine machine;
   const auto [is_room, took_us] = machine.make_room();
   EXPECT_TRUE(is_room);
   EXPECT_GE(took_us, 1'000'000u);
 }
 
-TEST(MakeRoom, a_transaction_that_is_open_is_not_waited_for) {
+TEST(MakeRoomTest, a_transaction_that_is_open_is_not_waited_for) {
   BusyMachine machine;
   const Txn txn = must(engine::begin_txn(machine.other, {}));
   machine.runtime.run_for(100'000);
@@ -268,7 +269,7 @@ TEST(MakeRoom, a_transaction_that_is_open_is_not_waited_for) {
 }
 
 // Goal: memory that another glean freed just before counts as well.
-TEST(MakeRoom, room_that_is_there_already_is_room) {
+TEST(MakeRoomTest, room_that_is_there_already_is_room) {
   BusyMachine machine;
   EXPECT_TRUE(machine.make_room().first);
   const auto [is_room, took_us] = machine.make_room();

@@ -93,7 +93,7 @@ class Begun {
   static inline unsigned wanted_ = 0;
 };
 
-TEST(InstallThreads, all_of_them_take_part) {
+TEST(InstallThreadsTest, all_of_them_take_part) {
   for (const std::uint32_t socs : {1u, 2u}) {
     testing::TestDatabase db(options_for(4, socs));
     const Masstree table = must(db->open_masstree("table"));
@@ -114,7 +114,7 @@ TEST(InstallThreads, all_of_them_take_part) {
 }
 
 // Threads install a snapshot while transactions read and write.
-TEST(InstallThreads, they_do_so_beside_transactions) {
+TEST(InstallThreadsTest, they_do_so_beside_transactions) {
   testing::TestDatabase db(options_for(3));
   const Masstree table = must(db->open_masstree("table"));
   put(*db, table, 'a');
@@ -199,12 +199,12 @@ void install_alone(NoInstallThreads* runtime) {
   must(engine->close());
 }
 
-TEST(InstallThreads, those_that_cannot_be_started_are_not_needed) {
+TEST(InstallThreadsTest, those_that_cannot_be_started_are_not_needed) {
   NoInstallThreads runtime(true);
   install_alone(&runtime);
 }
 
-TEST(InstallThreads, those_without_a_processor_are_not_waited_for) {
+TEST(InstallThreadsTest, those_without_a_processor_are_not_waited_for) {
   NoInstallThreads runtime(false);
   install_alone(&runtime);
 }

@@ -20,7 +20,7 @@ using testing::FailingDevice;
 using testing::must;
 using Life = testing::TreeLife;
 
-class LostManifest : public testing::SupersededTest {
+class LostManifestTest : public testing::SupersededTest {
  protected:
   static std::string newest_name(Life* life) { return snapshot::manifest_name(life->newest()); }
   // Runs `action` once, before the first call for which `is_it` returns true.
@@ -53,7 +53,7 @@ class LostManifest : public testing::SupersededTest {
   unsigned calls_seen_ = 0;
 };
 
-TEST_F(LostManifest, before_a_glean_removes_leftovers_costs_that_glean_alone) {
+TEST_F(LostManifestTest, before_a_glean_removes_leftovers_costs_that_glean_alone) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
   life->write(30, 'd', &rows_);
@@ -66,7 +66,7 @@ TEST_F(LostManifest, before_a_glean_removes_leftovers_costs_that_glean_alone) {
   expect_all_in_two_lives(std::move(life));
 }
 
-TEST_F(LostManifest, during_a_glean_that_fails_leaves_its_files) {
+TEST_F(LostManifestTest, during_a_glean_that_fails_leaves_its_files) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
   life->write(30, 'd', &rows_);
@@ -77,7 +77,7 @@ TEST_F(LostManifest, during_a_glean_that_fails_leaves_its_files) {
   expect_all_in_two_lives(std::move(life));
 }
 
-TEST_F(LostManifest, while_pages_are_moved_leaves_its_files_if_that_fails) {
+TEST_F(LostManifestTest, while_pages_are_moved_leaves_its_files_if_that_fails) {
   auto life = std::make_unique<Life>(&prepared_);
   const page::SnapshotNumber found = life->newest();
   lose_when_files_are_made(life.get());
@@ -88,7 +88,7 @@ TEST_F(LostManifest, while_pages_are_moved_leaves_its_files_if_that_fails) {
   expect_all_in_two_lives(std::move(life));
 }
 
-TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
+TEST_F(LostManifestTest, before_pages_are_moved_stops_nothing) {
   auto life = std::make_unique<Life>(&prepared_);
   const auto found = static_cast<std::uint32_t>(life->newest());
   {
@@ -105,7 +105,7 @@ TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
 
 // Goal: the damaged manifest of a failed glean, which was never used, does not hinder a later
 // glean. Method: the last sync of the directory fails.
-TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
+TEST_F(LostManifestTest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
   const auto before = static_cast<std::uint32_t>(life->newest());
@@ -127,7 +127,7 @@ TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
 // Goal: a failure between two gleans, in a step that removes files, does not affect the next glean.
 // Method: files wait for a reader; the manifest is lost before they are removed, and is written
 // again, but the directory cannot be synced after its name.
-TEST_F(LostManifest, before_files_go_costs_no_glean) {
+TEST_F(LostManifestTest, before_files_go_costs_no_glean) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
   Txn reader = must(engine::begin_txn(must(life->engine->take_session()), {}));

@@ -30,7 +30,7 @@ std::set<std::string> files_of(const FailingDevice& device) {
 }
 std::uint64_t file_count(const FailingDevice& device) { return files_of(device).size(); }
 
-class ReclaimSteps : public testing::SupersededTest {
+class ReclaimStepsTest : public testing::SupersededTest {
  protected:
   // Returns a transaction of a session of its own that has read the first half of the rows.
   static Txn begin_reading(Life* life, const TxnOptions& options, const testing::TreeRows& rows) {
@@ -50,7 +50,7 @@ class ReclaimSteps : public testing::SupersededTest {
 // Goal: a serializable reader from before the step, and a reader of the snapshot of that time, go
 // on at the step and after it; a write at the step is not lost. No file that the two may read is
 // removed before they end.
-TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
+TEST_F(ReclaimStepsTest, transactions_go_on_while_pages_move) {
   for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
     SCOPED_TRACE(place);
     const auto rows = rows_;
@@ -90,7 +90,7 @@ TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
 }
 
 // Goal: a reader from before that wrote nothing does not conflict, and commits at the step.
-TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
+TEST_F(ReclaimStepsTest, a_transaction_from_before_commits_while_pages_move) {
   for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
     SCOPED_TRACE(place);
     const auto device = prepared_.copy();
@@ -112,7 +112,7 @@ TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
 
 // Goal: a reader of the earlier snapshot, and one that begins just before files are removed, go on
 // after the removal. The files that the earlier manifest names stay for the first one.
-TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
+TEST_F(ReclaimStepsTest, transactions_go_on_while_files_go) {
   Life life(&prepared_);
   Txn of_snapshot = begin_reading(&life,
                                   {.isolation = Isolation::kSnapshot,
@@ -153,7 +153,7 @@ TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
 // Goal: a transaction that reads a snapshot before recovery is over reads it to the end, although
 // recovery moves pages and removes files; so does one that begins just after a move. Method: lives
 // that end before the gleaner moves a page, until recovery has to.
-TEST_F(ReclaimSteps, readers_of_an_early_open_go_on_while_recovery_moves_pages) {
+TEST_F(ReclaimStepsTest, readers_of_an_early_open_go_on_while_recovery_moves_pages) {
   unsigned moves = 0;
   for (char letter = 'd'; letter < 'p' && !HasFatalFailure(); ++letter) {
     {

@@ -51,7 +51,7 @@ class SnapshotsTest : public ::testing::Test {
   Snapshots snapshots_{&runtime_, 4, 2};
 };
 
-TEST_F(SnapshotsTest, BeforeTheFirstThereIsNone) {
+TEST_F(SnapshotsTest, before_the_first_there_is_none) {
   EXPECT_EQ(snapshots_.enter(0), nullptr);
   snapshots_.leave(0);
   EXPECT_EQ(snapshots_.enter_as_of(0, Epoch(1000)).code(), ErrorCode::kNotFound);
@@ -60,7 +60,7 @@ TEST_F(SnapshotsTest, BeforeTheFirstThereIsNone) {
   EXPECT_TRUE(snapshots_.list().empty());
 }
 
-TEST_F(SnapshotsTest, RootsAreFoundByStorage) {
+TEST_F(SnapshotsTest, roots_are_found_by_storage) {
   snapshots_.publish(manifest(1));
   const ReadableSnapshot* const one = snapshots_.enter(0);
   EXPECT_TRUE(one->root_of(page::StorageId{2}).is_null());
@@ -71,7 +71,7 @@ TEST_F(SnapshotsTest, RootsAreFoundByStorage) {
   }
 }
 
-TEST_F(SnapshotsTest, AsOfChoosesTheNewestThatIsNotAbove) {
+TEST_F(SnapshotsTest, as_of_chooses_the_newest_that_is_not_above) {
   snapshots_.publish(manifest(1));
   snapshots_.publish(manifest(3));
   const auto as_of = [this](std::uint64_t epoch) {
@@ -91,7 +91,7 @@ TEST_F(SnapshotsTest, AsOfChoosesTheNewestThatIsNotAbove) {
   EXPECT_EQ(number_of(snapshots_.enter(0)), 3u);
 }
 
-TEST_F(SnapshotsTest, OnlyWhatNobodyReadsExpires) {
+TEST_F(SnapshotsTest, only_what_nobody_reads_expires) {
   for (std::uint32_t i = 1; i <= 2; ++i) snapshots_.publish(manifest(i));
   ASSERT_EQ(number_of(*snapshots_.enter_as_of(0, Epoch(10))), 1u);
   ASSERT_EQ(number_of(snapshots_.enter(1)), 2u);
@@ -114,7 +114,7 @@ TEST_F(SnapshotsTest, OnlyWhatNobodyReadsExpires) {
 }
 
 // A snapshot whose pages were moved to other files replaces the earlier one of its epoch.
-TEST_F(SnapshotsTest, OfOneEpochTheNewestIsKept) {
+TEST_F(SnapshotsTest, of_one_epoch_the_newest_is_kept) {
   for (const std::uint32_t number : {1, 2, 3, 4}) {
     snapshot::Manifest one = manifest(number);
     if (number >= 2) one.covered = Epoch(number == 4 ? 30 : 20);
@@ -153,7 +153,7 @@ class AtPlace {
 
 // Goal: E52, the session first. Method: three newer snapshots are published after a session has
 // loaded a list in which the first is the newest.
-TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
+TEST_F(SnapshotsTest, who_has_the_old_list_keeps_what_is_in_it) {
   snapshots_.publish(manifest(1));
   Numbers expired;
   {
@@ -171,7 +171,7 @@ TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
 
 // E52, expire() first: a session that has not loaded the list yet chooses from the new one, and
 // until then no snapshot expires.
-TEST_F(SnapshotsTest, WhoChoosesHoldsEverythingUp) {
+TEST_F(SnapshotsTest, who_chooses_holds_everything_up) {
   snapshots_.publish(manifest(1));
   Numbers expired;
   {
@@ -186,7 +186,7 @@ TEST_F(SnapshotsTest, WhoChoosesHoldsEverythingUp) {
 }
 
 // A session enters after expire() has changed the list and before it reads the sessions' words.
-TEST_F(SnapshotsTest, WhoEntersDuringAnExpiryFindsTheNewList) {
+TEST_F(SnapshotsTest, who_enters_during_an_expiry_finds_the_new_list) {
   for (std::uint32_t i = 1; i <= 3; ++i) snapshots_.publish(manifest(i));
   {
     const AtPlace at("snapshots:passed_over", [&] {
@@ -227,7 +227,7 @@ class Gleaner : public base::Task {
   std::uint64_t due_us_ = 0;
 };
 
-TEST_F(SnapshotsTest, WaitingAsksForASnapshot) {
+TEST_F(SnapshotsTest, waiting_asks_for_a_snapshot) {
   EXPECT_EQ(snapshots_.wait_covered(Epoch(15), 10'000).code(), ErrorCode::kTimeout);
   Gleaner gleaner(&runtime_, &snapshots_);
   runtime_.start(&gleaner);
@@ -249,7 +249,7 @@ TEST_F(SnapshotsTest, WaitingAsksForASnapshot) {
 }
 
 // An earlier failure is no answer: a waiter has the snapshot tried again.
-TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
+TEST_F(SnapshotsTest, who_waits_hears_of_what_fails_meanwhile) {
   snapshots_.set_trouble(Status::error(ErrorCode::kOutOfSpace, "full"));
   const Status late = snapshots_.wait_covered(Epoch(15), 10'000);
   EXPECT_EQ(late.code(), ErrorCode::kTimeout);
@@ -272,7 +272,7 @@ TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
 // Goal: a snapshot that a session has entered is neither expired nor freed. Method: sessions enter
 // the newest and older ones all the time and check them, while another thread publishes and
 // expires; no session may read a snapshot whose number expire() has returned.
-TEST_F(SnapshotsTest, ReadersNeverLoseWhatTheyRead) {
+TEST_F(SnapshotsTest, readers_never_lose_what_they_read) {
   constexpr std::uint32_t kSnapshots = 3'000;
   std::vector<std::atomic<bool>> expired(kSnapshots + 1);
   std::atomic<bool> is_over{false};

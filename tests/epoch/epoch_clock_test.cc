@@ -48,7 +48,7 @@ class Unpinning : public base::Task {
   bool is_first_ = true;
 };
 
-TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
+TEST(EpochClockListenersTest, starts_with_nothing_of_its_first_epoch_published_or_reclaimable) {
   testing::ManualRuntime runtime;
   EpochClock clock(&runtime, Epoch(kFirst), 4, kIntervalUs);
   EXPECT_EQ(clock.current(), Epoch(kFirst));
@@ -59,7 +59,7 @@ TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
 
 // E28. A hurried epoch ends at once below half of all epochs, after half an interval at 11/16, and
 // after a whole one from 7/8 on.
-TEST(EpochClock, HurriesLessTheMoreEpochsAreUsed) {
+TEST(EpochClockListenersTest, hurries_less_the_more_epochs_are_used) {
   constexpr std::uint64_t kAll = Epoch::kMax + 1;
   for (const auto& [first, pause_us] : {std::pair{kAll / 4, std::uint64_t{0}},
                                         {kAll / 2 - 3, 0},
@@ -82,7 +82,7 @@ TEST(EpochClock, HurriesLessTheMoreEpochsAreUsed) {
   }
 }
 
-TEST(EpochClock, StandsStillAtTheLastEpoch) {
+TEST(EpochClockListenersTest, stands_still_at_the_last_epoch) {
   testing::ManualRuntime runtime;
   EpochClock clock(&runtime, Epoch(Epoch::kMax - 1), 4, kIntervalUs);
   for (int i = 0; i < 3; ++i) {
@@ -94,7 +94,7 @@ TEST(EpochClock, StandsStillAtTheLastEpoch) {
   EXPECT_EQ(clock.published(), Epoch(Epoch::kMax - 1));
 }
 
-TEST_F(EpochClockTest, AdvancesOncePerIntervalAndPublishesWhatIsOver) {
+TEST_F(EpochClockTest, advances_once_per_interval_and_publishes_what_is_over) {
   EXPECT_EQ(clock_.current(), start_);
   EXPECT_EQ(clock_.step(), kIntervalUs);
   EXPECT_EQ(clock_.current(), start_);
@@ -106,7 +106,7 @@ TEST_F(EpochClockTest, AdvancesOncePerIntervalAndPublishesWhatIsOver) {
   EXPECT_EQ(clock_.published(), start_);
 }
 
-TEST_F(EpochClockTest, AsATaskItAdvancesAtItsInterval) {
+TEST_F(EpochClockTest, as_a_task_it_advances_at_its_interval) {
   runtime_.start(&clock_);
   runtime_.run_for(100 * kIntervalUs);
   runtime_.stop(&clock_);
@@ -116,7 +116,7 @@ TEST_F(EpochClockTest, AsATaskItAdvancesAtItsInterval) {
 
 // E2, session first: it loaded e, so the clock waits for it, moves on only once, and publishes e
 // when the commit has left.
-TEST_F(EpochClockTest, AnEpochIsNotPublishedWhileACommitOfItIsAtWork) {
+TEST_F(EpochClockTest, an_epoch_is_not_published_while_a_commit_of_it_is_at_work) {
   const Epoch commit = clock_.enter_commit(2);
   EXPECT_EQ(commit, start_);
   step_after_interval();
@@ -131,7 +131,7 @@ TEST_F(EpochClockTest, AnEpochIsNotPublishedWhileACommitOfItIsAtWork) {
 
 // E2, clock first: the session announced e, but the clock advanced before its fence. Its commit is
 // of e + 1; the clock waits without need, which is allowed, and then publishes e.
-TEST_F(EpochClockTest, ACommitThatAnnouncedTheOldEpochAndLoadedTheNewOneIsOfTheNew) {
+TEST_F(EpochClockTest, a_commit_that_announced_the_old_epoch_and_loaded_the_new_one_is_of_the_new) {
   clock_.slot(1).in_commit.store_release(start_.number());  // first half of enter_commit()
   step_after_interval();
   ASSERT_EQ(clock_.current(), start_.next());
@@ -146,7 +146,7 @@ TEST_F(EpochClockTest, ACommitThatAnnouncedTheOldEpochAndLoadedTheNewOneIsOfTheN
 
 // E2: the session was delayed between its load of the epoch and its announcement, and e is already
 // published. The announcement of e is late, but the commit is of e + 1, which is not published.
-TEST_F(EpochClockTest, ALateAnnouncementHoldsBackTheEpochOfItsCommit) {
+TEST_F(EpochClockTest, a_late_announcement_holds_back_the_epoch_of_its_commit) {
   const std::uint64_t loaded_early = clock_.current().number();
   step_after_interval();
   ASSERT_EQ(clock_.published(), start_);
@@ -166,7 +166,7 @@ TEST_F(EpochClockTest, ALateAnnouncementHoldsBackTheEpochOfItsCommit) {
 EpochClock* clock_at_sync_point = nullptr;
 Epoch entered_at_sync_point;
 
-TEST_F(EpochClockTest, ACommitThatEntersAfterTheLookIsOfTheNewEpoch) {
+TEST_F(EpochClockTest, a_commit_that_enters_after_the_look_is_of_the_new_epoch) {
   clock_at_sync_point = &clock_;
   base::set_sync_point_hook([](const char* place) {
     if (std::strcmp(place, "epoch:before_publish") != 0) return;
@@ -183,7 +183,7 @@ TEST_F(EpochClockTest, ACommitThatEntersAfterTheLookIsOfTheNewEpoch) {
   EXPECT_GE(clock_.published(), entered_at_sync_point);
 }
 
-TEST_F(EpochClockTest, OtherSessionsCommitInTheNewEpochWhileOneIsWaitedFor) {
+TEST_F(EpochClockTest, other_sessions_commit_in_the_new_epoch_while_one_is_waited_for) {
   EXPECT_EQ(clock_.enter_commit(0), start_);
   step_after_interval();
   EXPECT_EQ(clock_.enter_commit(1), start_.next());
@@ -194,7 +194,7 @@ TEST_F(EpochClockTest, OtherSessionsCommitInTheNewEpochWhileOneIsWaitedFor) {
 }
 
 // E3: a pin holds back reclamation, but neither the clock nor publishing.
-TEST_F(EpochClockTest, APinHoldsBackReclamationAndNothingElse) {
+TEST_F(EpochClockTest, a_pin_holds_back_reclamation_and_nothing_else) {
   clock_.pin(3);
   for (int i = 0; i < 10; ++i) step_after_interval();
   EXPECT_EQ(clock_.current().number(), start_.number() + 10);
@@ -205,7 +205,7 @@ TEST_F(EpochClockTest, APinHoldsBackReclamationAndNothingElse) {
   EXPECT_EQ(clock_.reclaimable(), clock_.current().previous());
 }
 
-TEST_F(EpochClockTest, TheOldestPinCounts) {
+TEST_F(EpochClockTest, the_oldest_pin_counts) {
   clock_.pin(0);
   step_after_interval();
   clock_.pin(1);
@@ -225,7 +225,7 @@ TEST_F(EpochClockTest, TheOldestPinCounts) {
 }
 
 // E26: a lent pin is one until it was lent for too long, and again once it was taken back.
-TEST_F(EpochClockTest, ALentPinHoldsForAWhile) {
+TEST_F(EpochClockTest, a_lent_pin_holds_for_a_while) {
   clock_.pin(2);
   clock_.lend_pin(2);
   for (int i = 0; i < 2; ++i) step_after_interval();
@@ -246,7 +246,7 @@ TEST_F(EpochClockTest, ALentPinHoldsForAWhile) {
 }
 
 // E3: the pinned transaction may have found a page that is stamped with the epoch of the pin.
-TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
+TEST_F(EpochClockTest, the_current_epoch_is_never_reclaimable) {
   for (int i = 0; i < 5; ++i) {
     const Epoch stamp = clock_.current();
     clock_.step();
@@ -259,7 +259,7 @@ TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
 
 // E3, clock first: the pin is set with an epoch that is long over and already reclaimable. Pages of
 // that stamp were unlinked before the session's fence; the pin stops reclamation of later ones.
-TEST_F(EpochClockTest, ALatePinHoldsWhatItCanFind) {
+TEST_F(EpochClockTest, a_late_pin_holds_what_it_can_find) {
   const std::uint64_t loaded_early = clock_.current().number();
   for (int i = 0; i < 3; ++i) step_after_interval();
   ASSERT_GE(clock_.reclaimable().number(), loaded_early);
@@ -273,7 +273,7 @@ TEST_F(EpochClockTest, ALatePinHoldsWhatItCanFind) {
   EXPECT_GE(clock_.reclaimable(), stamp);
 }
 
-TEST_F(EpochClockTest, HurryEndsTheEpochThatIsWaitedForAndNoOther) {
+TEST_F(EpochClockTest, hurry_ends_the_epoch_that_is_waited_for_and_no_other) {
   runtime_.start(&clock_);
   runtime_.run_due();
   const Epoch waited_for = clock_.current();
@@ -288,7 +288,7 @@ TEST_F(EpochClockTest, HurryEndsTheEpochThatIsWaitedForAndNoOther) {
   runtime_.stop(&clock_);
 }
 
-TEST_F(EpochClockTest, HurryWaitsForCommitsAtWork) {
+TEST_F(EpochClockTest, hurry_waits_for_commits_at_work) {
   runtime_.start(&clock_);
   runtime_.run_due();
   const Epoch commit = clock_.enter_commit(1);
@@ -311,7 +311,7 @@ class Listener : public base::Task {
   int steps = 0;
 };
 
-TEST(EpochClock, TellsItsListenersWhenPublishedMovesAndOnlyThen) {
+TEST(EpochClockListenersTest, tells_its_listeners_when_published_moves_and_only_then) {
   testing::ManualRuntime runtime;
   EpochClock clock(&runtime, Epoch(kFirst), 4, kIntervalUs);
   Listener listener;
@@ -334,7 +334,7 @@ TEST(EpochClock, TellsItsListenersWhenPublishedMovesAndOnlyThen) {
   runtime.stop(&listener);
 }
 
-TEST_F(EpochClockTest, ASessionThatHoldsTheClockForASecondIsNamed) {
+TEST_F(EpochClockTest, a_session_that_holds_the_clock_for_a_second_is_named) {
   std::vector<std::string> lines;
   clock_.set_sink([&lines](LogLevel, std::string_view line) { lines.emplace_back(line); });
   (void)clock_.enter_commit(2);
@@ -353,7 +353,7 @@ TEST_F(EpochClockTest, ASessionThatHoldsTheClockForASecondIsNamed) {
 
 // ---- cache pins ------------------------------------------------------------------------------
 
-TEST_F(EpochClockTest, PinsOfTransactionsAndCachePinsHoldBackTheirOwnWordOnly) {
+TEST_F(EpochClockTest, pins_of_transactions_and_cache_pins_hold_back_their_own_word_only) {
   clock_.pin(0);
   clock_.pin_cache(1);
   step_after_interval();
@@ -374,7 +374,7 @@ TEST_F(EpochClockTest, PinsOfTransactionsAndCachePinsHoldBackTheirOwnWordOnly) {
 }
 
 // E20: renewing a cache pin releases frames that were stamped before, and no others.
-TEST_F(EpochClockTest, ACachePinIsRenewedWhenTheEpochIsAnother) {
+TEST_F(EpochClockTest, a_cache_pin_is_renewed_when_the_epoch_is_another) {
   clock_.pin_cache(2);
   const Epoch first = clock_.current();
   clock_.pin_cache(2);
@@ -392,7 +392,7 @@ TEST_F(EpochClockTest, ACachePinIsRenewedWhenTheEpochIsAnother) {
 
 // E21: the clock hurries for a waiter, checks again soon while another session's pin is in the way,
 // and does neither without a waiter.
-TEST_F(EpochClockTest, WhoWaitsForCachePinsGetsAnEpochOnDemandAndSoon) {
+TEST_F(EpochClockTest, who_waits_for_cache_pins_gets_an_epoch_on_demand_and_soon) {
   runtime_.start(&clock_);
   std::uint64_t left_us = 100 * kIntervalUs;
   EXPECT_TRUE(clock_.wait_cache_reclaimable(clock_.current(), &left_us));
@@ -414,7 +414,7 @@ TEST_F(EpochClockTest, WhoWaitsForCachePinsGetsAnEpochOnDemandAndSoon) {
   runtime_.stop(&clock_);
 }
 
-TEST_F(EpochClockTest, AWaitForACachePinThatStaysEndsInTime) {
+TEST_F(EpochClockTest, a_wait_for_a_cache_pin_that_stays_ends_in_time) {
   runtime_.start(&clock_);
   clock_.pin_cache(3);
   const std::uint64_t begin_us = runtime_.now_us();

@@ -11,7 +11,7 @@ namespace {
 
 // E2 with threads: while a commit of epoch e is at work, e is never published. Once it is, all
 // stores of commits of e (plain words, for the sanitizer to watch) can be read.
-TEST(EpochStress, WhatIsPublishedIsComplete) {
+TEST(EpochStressTest, what_is_published_is_complete) {
   constexpr std::uint32_t kSessions = 3;
   constexpr std::uint64_t kCommits = 30'000;
   struct Log {
@@ -68,7 +68,7 @@ TEST(EpochStress, WhatIsPublishedIsComplete) {
 }
 
 // E3 with threads: the reclaimable epoch never reaches one in which an open transaction was pinned.
-TEST(EpochStress, NothingOfAnOpenTransactionsEpochIsReclaimable) {
+TEST(EpochStressTest, nothing_of_an_open_transactions_epoch_is_reclaimable) {
   constexpr std::uint32_t kSessions = 3;
   const auto runtime = base::make_thread_runtime();
   EpochClock clock(runtime.get(), Epoch(1), kSessions, 100);

@@ -14,7 +14,7 @@
 namespace experiments {
 namespace {
 
-TEST(Conformance, HoldsForTheModel) {
+TEST(ConformanceTest, holds_for_the_model) {
   MapBackend backend;
   const foedus::Status status = Conformance<MapBackend>::check(backend);
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -72,7 +72,7 @@ void expect_noticed() {
             foedus::ErrorCode::kCorruption);
 }
 
-TEST(Conformance, NoticesWrongAnswers) {
+TEST(ConformanceTest, notices_wrong_answers) {
   expect_noticed<Fault::kBoundIncluded>();
   expect_noticed<Fault::kLimitIgnored>();
   expect_noticed<Fault::kReverseIgnored>();

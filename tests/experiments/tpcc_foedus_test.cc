@@ -14,12 +14,12 @@
 namespace experiments::tpcc {
 namespace {
 
-class TpccFoedus : public testing::TestWithParam<StorageChoice> {
+class TpccFoedusTest : public testing::TestWithParam<StorageChoice> {
  protected:
-  TpccFoedus() : dir_(testing::TempDir() + "tpcc_foedus_test." + std::to_string(getpid())) {
+  TpccFoedusTest() : dir_(testing::TempDir() + "tpcc_foedus_test." + std::to_string(getpid())) {
     std::filesystem::remove_all(dir_);
   }
-  ~TpccFoedus() override { std::filesystem::remove_all(dir_); }
+  ~TpccFoedusTest() override { std::filesystem::remove_all(dir_); }
 
   foedus::Result<FoedusBackend> open() {
     foedus::Options options;
@@ -32,7 +32,7 @@ class TpccFoedus : public testing::TestWithParam<StorageChoice> {
   const std::string dir_;
 };
 
-TEST_P(TpccFoedus, StaysConsistentThroughRunAndReopening) {
+TEST_P(TpccFoedusTest, stays_consistent_through_run_and_reopening) {
   {
     auto backend = open();
     ASSERT_TRUE(backend.is_ok()) << backend.status().message();
@@ -50,7 +50,7 @@ TEST_P(TpccFoedus, StaysConsistentThroughRunAndReopening) {
   EXPECT_TRUE(checked.is_ok()) << checked.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Storages, TpccFoedus,
+INSTANTIATE_TEST_SUITE_P(Storages, TpccFoedusTest,
                          testing::Values(StorageChoice::kMixed, StorageChoice::kOrdered),
                          [](const auto& parameter) {
                            return parameter.param == StorageChoice::kMixed ? "mixed" : "masstree";

@@ -20,17 +20,17 @@ std::string ack_path(const std::string& name) {
   return testing::TempDir() + "tpcc_" + name + "." + std::to_string(getpid()) + ".acks";
 }
 
-TEST(TpccModel, RunsConsistentlyWithArrays) {
+TEST(TpccModelTest, runs_consistently_with_arrays) {
   ContendedBackend backend;
   run_tiny(backend, StorageChoice::kMixed, ack_path("mixed"));
 }
 
-TEST(TpccModel, RunsConsistentlyWithOrderedTablesOnly) {
+TEST(TpccModelTest, runs_consistently_with_ordered_tables_only) {
   ContendedBackend backend;
   run_tiny(backend, StorageChoice::kOrdered, ack_path("ordered"));
 }
 
-TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
+TEST(TpccModelTest, load_is_the_same_whatever_the_number_of_threads) {
   ContendedBackend one, many;
   const auto a = populate(one, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 1);
   const auto b = populate(many, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 5);
@@ -50,7 +50,7 @@ TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
 
 // Goal: each unit is loaded once, whether it goes to the next free worker or to its home worker.
 // Method: more, fewer and as many workers as there are warehouses.
-TEST(TpccModel, LoadIsTheSameIfWarehousesAreLoadedAtHome) {
+TEST(TpccModelTest, load_is_the_same_if_warehouses_are_loaded_at_home) {
   const gflags::FlagSaver saver;
   ContendedBackend dealt;
   const auto a = populate(dealt, tiny_scale(3), StorageChoice::kOrdered, kTinySeed, 1, 2);
@@ -74,7 +74,7 @@ TEST(TpccModel, LoadIsTheSameIfWarehousesAreLoadedAtHome) {
   }
 }
 
-TEST(TpccModel, LoadThatWasCutShortIsRefused) {
+TEST(TpccModelTest, load_that_was_cut_short_is_refused) {
   ContendedBackend backend;
   auto loaded = load_tiny(backend, StorageChoice::kMixed);
   auto table = open_load_table(backend);
@@ -86,7 +86,7 @@ TEST(TpccModel, LoadThatWasCutShortIsRefused) {
 
 // Lines of one order may be of the same stock, although items are read before the first line is
 // entered.
-TEST(TpccModel, LinesOfOneStockTakeFromItOneAfterTheOther) {
+TEST(TpccModelTest, lines_of_one_stock_take_from_it_one_after_the_other) {
   ContendedBackend backend;
   auto population = load_tiny(backend, StorageChoice::kOrdered);
   auto worker = backend.new_worker();
@@ -120,9 +120,9 @@ TEST(TpccModel, LinesOfOneStockTakeFromItOneAfterTheOther) {
 }
 
 // Damages one row of a loaded database, and expects that the check names the violated condition.
-class TpccDamage : public testing::Test {
+class TpccDamageTest : public testing::Test {
  protected:
-  TpccDamage() : population_(load_tiny(backend_, StorageChoice::kOrdered)) {}
+  TpccDamageTest() : population_(load_tiny(backend_, StorageChoice::kOrdered)) {}
 
   template <typename Row>
   void change(ContendedBackend::Table table, const PackedKey& key,
@@ -148,18 +148,18 @@ class TpccDamage : public testing::Test {
   Population<ContendedBackend> population_;
 };
 
-TEST_F(TpccDamage, WarehouseYtdIsCondition1) {
+TEST_F(TpccDamageTest, warehouse_ytd_is_condition_1) {
   change<WarehouseRow>(tables().warehouse, warehouse_key(2), [](auto& row) { ++row.ytd; });
   expect_violated("1");
 }
 
-TEST_F(TpccDamage, NextOrderIdIsCondition2) {
+TEST_F(TpccDamageTest, next_order_id_is_condition_2) {
   change<DistrictRow>(tables().district, district_key(tiny_scale(), 1, 2),
                       [](auto& row) { ++row.ordering.next_o_id; });
   expect_violated("2");
 }
 
-TEST_F(TpccDamage, MissingNewestOrderIsCondition2) {
+TEST_F(TpccDamageTest, missing_newest_order_is_condition_2) {
   erase(tables().orders, order_key(1, 1, 30));
   erase(tables().new_order, order_key(1, 1, 30));
   for (std::uint32_t ol = 1; ol <= 15; ++ol) {
@@ -172,7 +172,7 @@ TEST_F(TpccDamage, MissingNewestOrderIsCondition2) {
   expect_violated("2");
 }
 
-TEST_F(TpccDamage, GapInNewOrdersIsCondition3) {
+TEST_F(TpccDamageTest, gap_in_new_orders_is_condition_3) {
   erase(tables().new_order, order_key(1, 1, 25));
   change<OrderRow>(tables().orders, order_key(1, 1, 25), [](auto& row) { row.carrier_id = 1; });
   for (std::uint32_t ol = 1; ol <= 15; ++ol) {
@@ -187,24 +187,24 @@ TEST_F(TpccDamage, GapInNewOrdersIsCondition3) {
   expect_violated("3");
 }
 
-TEST_F(TpccDamage, CarrierOfANewOrderIsCondition5) {
+TEST_F(TpccDamageTest, carrier_of_a_new_order_is_condition_5) {
   change<OrderRow>(tables().orders, order_key(1, 1, 30), [](auto& row) { row.carrier_id = 3; });
   expect_violated("5");
 }
 
-TEST_F(TpccDamage, MissingLineIsCondition6) {
+TEST_F(TpccDamageTest, missing_line_is_condition_6) {
   erase(tables().order_line, order_line_key(2, 3, 7, 5));
   expect_violated("6");
 }
 
-TEST_F(TpccDamage, UndeliveredLineIsCondition7) {
+TEST_F(TpccDamageTest, undelivered_line_is_condition_7) {
   change<OrderLineRow>(tables().order_line, order_line_key(1, 1, 1, 1),
                        [](auto& row) { row.delivery_d = 0; });
   expect_violated("7");
 }
 
 // W_YTD and D_YTD agree with each other, but not with the history.
-TEST_F(TpccDamage, MissingHistoryIsCondition9AndOfAWarehouse8) {
+TEST_F(TpccDamageTest, missing_history_is_condition_9_and_of_a_warehouse_8) {
   HistorySums history;
   auto worker = backend_.new_worker();
   ASSERT_TRUE(worker.is_ok());
@@ -222,30 +222,30 @@ TEST_F(TpccDamage, MissingHistoryIsCondition9AndOfAWarehouse8) {
   expect_violated("9");
 }
 
-TEST_F(TpccDamage, BalanceIsCondition10) {
+TEST_F(TpccDamageTest, balance_is_condition_10) {
   change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
                       [](auto& row) { --row.account.balance; });
   expect_violated("10");
 }
 
-TEST_F(TpccDamage, DeliveryThatWasNotMadeIsCondition11) {
+TEST_F(TpccDamageTest, delivery_that_was_not_made_is_condition_11) {
   change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
                       [](auto& row) { ++row.account.delivery_cnt; });
   expect_violated("11");
 }
 
-TEST_F(TpccDamage, PaymentsOfACustomerAreCondition12) {
+TEST_F(TpccDamageTest, payments_of_a_customer_are_condition_12) {
   change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
                       [](auto& row) { ++row.account.ytd_payment; });
   expect_violated("12");
 }
 
-TEST_F(TpccDamage, MissingIndexEntryIsFound) {
+TEST_F(TpccDamageTest, missing_index_entry_is_found) {
   tables().customer_by_name->by_key.erase(tables().customer_by_name->by_key.begin());
   expect_violated("(index)");
 }
 
-TEST_F(TpccDamage, AcknowledgedOrderThatIsGoneIsNamed) {
+TEST_F(TpccDamageTest, acknowledged_order_that_is_gone_is_named) {
   const std::string path = ack_path("damage");
   std::remove(path.c_str());
   {

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kSeed = 511;
 
 // Values with few bits set are rare: not all of the 1000 are seen, but the ends of the range are.
-TEST(TpccRandom, NurandStaysInItsRangeAndReachesBothEnds) {
+TEST(TpccRandomTest, nurand_stays_in_its_range_and_reaches_both_ends) {
   Random random(kSeed);
   std::set<std::uint32_t> seen;
   for (int i = 0; i < 200'000; ++i) {
@@ -41,14 +41,14 @@ TEST(TpccRandom, NurandStaysInItsRangeAndReachesBothEnds) {
 
 // Half of all draws have any given bit of A set by each of its two sources: values with many bits
 // set are far more frequent than a uniform draw would make them.
-TEST(TpccRandom, NurandIsNotUniform) {
+TEST(TpccRandomTest, nurand_is_not_uniform) {
   Random random(kSeed);
   std::vector<int> counts(1000);
   for (int i = 0; i < 100'000; ++i) ++counts[nurand(random, kNurandLastName, 0, 0, 999)];
   EXPECT_GT(*std::max_element(counts.begin(), counts.end()), 500);
 }
 
-TEST(TpccRandom, RunConstantDiffersFromThatOfTheLoadAsClause2161Wants) {
+TEST(TpccRandomTest, run_constant_differs_from_that_of_the_load_as_clause_2161_wants) {
   Random random(kSeed);
   for (std::uint32_t load = 0; load <= kNurandLastName; ++load) {
     const std::uint32_t run = run_constants(random, load).last_name;
@@ -57,7 +57,7 @@ TEST(TpccRandom, RunConstantDiffersFromThatOfTheLoadAsClause2161Wants) {
   }
 }
 
-TEST(TpccRandom, LastNamesAreTheSyllablesOfTheDigits) {
+TEST(TpccRandomTest, last_names_are_the_syllables_of_the_digits) {
   char name[16];
   make_last_name(0, name);
   EXPECT_EQ(text_of(name), "BARBARBAR");
@@ -67,7 +67,7 @@ TEST(TpccRandom, LastNamesAreTheSyllablesOfTheDigits) {
   EXPECT_EQ(text_of(name), "CALLYCALLYCALLY");
 }
 
-TEST(TpccRandom, OneItemInTenIsOriginal) {
+TEST(TpccRandomTest, one_item_in_ten_is_original) {
   Random random(kSeed);
   int originals = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -78,7 +78,7 @@ TEST(TpccRandom, OneItemInTenIsOriginal) {
   EXPECT_NEAR(originals, 1000, 150);
 }
 
-TEST(TpccKeys, BytesOfOrderLineKeysAreOrderedAsTheirParts) {
+TEST(TpccKeysTest, bytes_of_order_line_keys_are_ordered_as_their_parts) {
   std::string before;
   for (const std::uint32_t w : {1u, 255u, 256u, 65'535u}) {
     for (const std::uint32_t d : {1u, 2u, 10u}) {
@@ -95,7 +95,7 @@ TEST(TpccKeys, BytesOfOrderLineKeysAreOrderedAsTheirParts) {
   }
 }
 
-TEST(TpccKeys, OrdersOfOneCustomerLieTogetherAndAscend) {
+TEST(TpccKeysTest, orders_of_one_customer_lie_together_and_ascend) {
   const PackedKey first = order_by_customer_key(3, 10, 4095, 1);
   const PackedKey last = order_by_customer_key(3, 10, 4095, 4'000'000'000u);
   EXPECT_LT(order_by_customer_key(3, 10, 4094, 4'000'000'000u).bytes(), first.bytes());
@@ -104,7 +104,7 @@ TEST(TpccKeys, OrdersOfOneCustomerLieTogetherAndAscend) {
   EXPECT_EQ(order_of_customer_index(last.bytes()), 4'000'000'000u);
 }
 
-TEST(TpccKeys, NamesAreOrderedByLastThenFirstAndBoundedByTheirLastName) {
+TEST(TpccKeysTest, names_are_ordered_by_last_then_first_and_bounded_by_their_last_name) {
   const NameKey a = NameKey::of(1, 2, "BAR", "Zoe", 7);
   const NameKey b = NameKey::of(1, 2, "BARBAR", "Adam", 8);
   const NameKey c = NameKey::of(1, 2, "BARBAR", "Adamo", 3);
@@ -117,7 +117,7 @@ TEST(TpccKeys, NamesAreOrderedByLastThenFirstAndBoundedByTheirLastName) {
   EXPECT_LT(c.bytes(), NameKey::high(1, 2, "BARBAR").bytes());
 }
 
-TEST(TpccDeck, EachPackHasExactlyTheMix) {
+TEST(TpccDeckTest, each_pack_has_exactly_the_mix) {
   for (const Mix& mix : {kFullMix, kNewOrderPaymentMix}) {
     Random random(kSeed);
     Deck deck(mix);
@@ -131,7 +131,7 @@ TEST(TpccDeck, EachPackHasExactlyTheMix) {
   }
 }
 
-TEST(TpccInputs, SharesOfRemoteRolledBackAndByNameAreThoseOfTheSpecification) {
+TEST(TpccInputsTest, shares_of_remote_rolled_back_and_by_name_are_those_of_the_specification) {
   constexpr int kDraws = 40'000;
   const Scale scale{.warehouses = 10};
   Random random(kSeed);
@@ -155,7 +155,7 @@ TEST(TpccInputs, SharesOfRemoteRolledBackAndByNameAreThoseOfTheSpecification) {
   EXPECT_NEAR(by_name, kDraws * 60 / 100, kDraws / 100);
 }
 
-TEST(TpccInputs, RemotePaymentsEndAtHundredPercent) {
+TEST(TpccInputsTest, remote_payments_end_at_hundred_percent) {
   const Scale scale{.warehouses = 2};
   Random random(kSeed);
   const InputSource source(scale, load_constants(random), 7);

@@ -28,7 +28,7 @@ YcsbConfig tiny(char name) {
   return config;
 }
 
-TEST(Workload, SharesAreThoseOfTheName) {
+TEST(WorkloadTest, shares_are_those_of_the_name) {
   for (const Workload& workload : kWorkloads) {
     std::uint64_t counts[kOpKinds] = {};
     unsigned percent = 0;
@@ -44,7 +44,7 @@ TEST(Workload, SharesAreThoseOfTheName) {
   }
 }
 
-TEST(Workload, NamesAreAToF) {
+TEST(WorkloadTest, names_are_a_to_f) {
   EXPECT_EQ(workload_named("f")->name, 'F');
   EXPECT_TRUE(workload_named("D")->reads_latest);
   EXPECT_FALSE(workload_named("G"));
@@ -52,7 +52,7 @@ TEST(Workload, NamesAreAToF) {
   EXPECT_FALSE(workload_named("AB"));
 }
 
-TEST(YcsbKey, HashedIdsAreDistinctAndOrderedOnesAreInOrder) {
+TEST(YcsbKeyTest, hashed_ids_are_distinct_and_ordered_ones_are_in_order) {
   std::set<std::string> hashed;
   std::string last;
   for (std::uint64_t id = 0; id < 10'000; ++id) {
@@ -65,7 +65,7 @@ TEST(YcsbKey, HashedIdsAreDistinctAndOrderedOnesAreInOrder) {
   EXPECT_EQ(hashed.size(), 10'000u);
 }
 
-TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
+TEST(YcsbRowTest, checksum_remembers_what_came_before_many_rows) {
   RowBuffer row;
   Random bytes(7);
   fill_random(bytes, reinterpret_cast<char*>(row.data()), row.size());
@@ -80,7 +80,7 @@ TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
 
 // Each of four threads acknowledges its ids; the end must reach the number of all ids, without gaps
 // on the way.
-TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
+TEST(InsertSequenceTest, end_meets_the_last_id_whatever_the_order_of_threads) {
   constexpr std::uint64_t kFirst = 10;
   constexpr std::uint64_t kEach = 50'000;
   InsertSequence sequence(kFirst);
@@ -99,7 +99,7 @@ TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
   EXPECT_EQ(sequence.newest_end(), kFirst + 4 * kEach);
 }
 
-TEST(InsertSequence, EndWaitsForTheGap) {
+TEST(InsertSequenceTest, end_waits_for_the_gap) {
   InsertSequence sequence(0);
   const std::uint64_t first = sequence.draw();
   sequence.acknowledge(sequence.draw());
@@ -108,9 +108,9 @@ TEST(InsertSequence, EndWaitsForTheGap) {
   EXPECT_EQ(sequence.newest_end(), 2u);
 }
 
-class YcsbRun : public testing::TestWithParam<std::tuple<char, std::uint32_t>> {};
+class YcsbRunTest : public testing::TestWithParam<std::tuple<char, std::uint32_t>> {};
 
-TEST_P(YcsbRun, DoesItsOperationsAndLeavesWholeRows) {
+TEST_P(YcsbRunTest, does_its_operations_and_leaves_whole_rows) {
   const auto [name, ops_per_txn] = GetParam();
   YcsbConfig config = tiny(name);
   config.ops_per_txn = ops_per_txn;
@@ -141,11 +141,11 @@ TEST_P(YcsbRun, DoesItsOperationsAndLeavesWholeRows) {
   EXPECT_EQ(rows == before, name == 'C');
 }
 
-INSTANTIATE_TEST_SUITE_P(AllWorkloads, YcsbRun,
+INSTANTIATE_TEST_SUITE_P(AllWorkloads, YcsbRunTest,
                          testing::Combine(testing::Values('A', 'B', 'C', 'D', 'E', 'F'),
                                           testing::Values(1u, 10u)));
 
-TEST(YcsbUpdate, OverwritesOneField) {
+TEST(YcsbUpdateTest, overwrites_one_field) {
   MapBackend backend;
   YcsbConfig config = tiny('A');
   config.rows = 1;
@@ -171,7 +171,7 @@ TEST(YcsbUpdate, OverwritesOneField) {
   }
 }
 
-TEST(YcsbDriver, RefusesWhatDoesNotGoTogether) {
+TEST(YcsbDriverTest, refuses_what_does_not_go_together) {
   MapBackend backend;
   YcsbConfig config = tiny('E');
   config.storage = TableKind::kHash;

@@ -32,7 +32,7 @@ void expect_mass(std::uint64_t count, double mass) {
   EXPECT_NEAR(static_cast<double>(count), expected, 5 * deviation) << "mass " << mass;
 }
 
-TEST(Zipf, HottestKeysHaveTheMassOfTheFormula) {
+TEST(ZipfTest, hottest_keys_have_the_mass_of_the_formula) {
   for (const double theta : {0.5, 0.8, 0.99}) {
     const Zipf zipf(10'000, theta);
     const std::vector<std::uint64_t> counts = draw_counts(zipf);
@@ -43,7 +43,7 @@ TEST(Zipf, HottestKeysHaveTheMassOfTheFormula) {
 
 // The test above would not notice a wrong zeta, which both of its sides use. For theta = 1/2 and
 // four ranks the sum is known.
-TEST(Zipf, MassIsThatOfTheDefinition) {
+TEST(ZipfTest, mass_is_that_of_the_definition) {
   const Zipf zipf(4, 0.5);
   const double zeta = 1 + 1 / std::sqrt(2.0) + 1 / std::sqrt(3.0) + 0.5;
   EXPECT_NEAR(zipf.mass(0), 1 / zeta, 1e-12);
@@ -54,7 +54,7 @@ TEST(Zipf, MassIsThatOfTheDefinition) {
 }
 
 // Gray's method approximates the tail: sums over many ranks are within a few percent.
-TEST(Zipf, TailHasAboutTheMassOfTheFormula) {
+TEST(ZipfTest, tail_has_about_the_mass_of_the_formula) {
   const Zipf zipf(10'000, 0.99);
   const std::vector<std::uint64_t> counts = draw_counts(zipf);
   std::uint64_t counted = 0;
@@ -66,25 +66,25 @@ TEST(Zipf, TailHasAboutTheMassOfTheFormula) {
   EXPECT_NEAR(static_cast<double>(counted) / kDraws, mass, 0.03 * mass);
 }
 
-TEST(Zipf, ThetaZeroIsUniform) {
+TEST(ZipfTest, theta_zero_is_uniform) {
   const Zipf zipf(10, 0);
   for (const std::uint64_t count : draw_counts(zipf)) expect_mass(count, 0.1);
 }
 
-TEST(Zipf, OneAndTwoRowsStayInRange) {
+TEST(ZipfTest, one_and_two_rows_stay_in_range) {
   EXPECT_EQ(draw_counts(Zipf(1, 0.99))[0], kDraws);
   const Zipf two(2, 0.99);
   expect_mass(draw_counts(two)[0], two.mass(0));
 }
 
-TEST(Zipf, ThetaOfOneIsRefused) {
+TEST(ZipfTest, theta_of_one_is_refused) {
   EXPECT_FALSE(Zipf::is_valid(10, 1.0));
   EXPECT_FALSE(Zipf::is_valid(10, -0.1));
   EXPECT_FALSE(Zipf::is_valid(0, 0.5));
   EXPECT_TRUE(Zipf::is_valid(1, 0));
 }
 
-TEST(Scramble, IsAPermutation) {
+TEST(ScrambleTest, is_a_permutation) {
   for (const std::uint64_t count : {1u, 2u, 3u, 7u, 64u, 1000u, 4097u}) {
     const Scramble scramble(count);
     std::vector<bool> seen(count);
@@ -97,7 +97,7 @@ TEST(Scramble, IsAPermutation) {
   }
 }
 
-TEST(Scramble, HotRowsAreNotNeighbours) {
+TEST(ScrambleTest, hot_rows_are_not_neighbours) {
   const Scramble scramble(100'000);
   std::uint64_t close = 0;
   for (std::uint64_t rank = 1; rank < 1000; ++rank) {

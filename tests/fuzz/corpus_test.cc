@@ -97,9 +97,9 @@ std::string changed(std::string input, base::Random* random) {
   return input;
 }
 
-class FuzzCorpus : public ::testing::TestWithParam<Target> {};
+class FuzzCorpusTest : public ::testing::TestWithParam<Target> {};
 
-TEST_P(FuzzCorpus, and_what_is_made_of_it_harms_no_reader) {
+TEST_P(FuzzCorpusTest, and_what_is_made_of_it_harms_no_reader) {
   const std::vector<std::string> corpus = corpus_of(GetParam().name);
   ASSERT_FALSE(corpus.empty());
   for (const std::string& input : corpus) run(GetParam(), input);
@@ -110,7 +110,7 @@ TEST_P(FuzzCorpus, and_what_is_made_of_it_harms_no_reader) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus, ::testing::ValuesIn(kTargets),
+INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpusTest, ::testing::ValuesIn(kTargets),
                          [](const auto& about) { return std::string(about.param.name); });
 
 }  // namespace

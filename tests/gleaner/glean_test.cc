@@ -246,7 +246,7 @@ class GleanTest : public ::testing::Test {
   std::unique_ptr<MemoryPages> pages_;
 };
 
-TEST_F(GleanTest, EverySnapshotHoldsWhatWasCommitted) {
+TEST_F(GleanTest, every_snapshot_holds_what_was_committed) {
   for (int i = 0; i < 4; ++i) {
     write(1500);
     glean_next({.mappers = 2});
@@ -256,7 +256,7 @@ TEST_F(GleanTest, EverySnapshotHoldsWhatWasCommitted) {
 }
 
 // G42: a glean is repeated with other mappers and memory, so with other blocks and spills.
-TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
+TEST_F(GleanTest, the_same_log_gives_the_same_files) {
   write(3000);
   glean_next({.mappers = 1, .bytes = 32u << 20});
   const auto files = files_of(1);
@@ -273,7 +273,7 @@ TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
 }
 
 // G67: a glean gives the same files whether pages of the earlier snapshot are read ahead or not.
-TEST_F(GleanTest, ReadingAheadChangesNothing) {
+TEST_F(GleanTest, reading_ahead_changes_nothing) {
   write(3000);
   glean_next({});
   write(1000);
@@ -291,7 +291,7 @@ TEST_F(GleanTest, ReadingAheadChangesNothing) {
   }
 }
 
-TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
+TEST_F(GleanTest, a_glean_without_new_records_keeps_the_roots) {
   write(500);
   glean_next({});
   const std::vector<snapshot::ManifestStorage> storages = previous_->storages;
@@ -336,7 +336,7 @@ class DirectoryGleanTest : public GleanTest {
 };
 
 // Goal: snapshot files take a bounded multiple of their live pages. Method: many small gleans.
-TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
+TEST_F(DirectoryGleanTest, superseded_pages_give_their_room_back) {
   DirectoryGleanOptions options{.socs = 2, .sink = {}};
   options.reclaim.total_pages_min = 0;
   options.reclaim.files_max = 12;
@@ -356,7 +356,7 @@ TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
 
 // Goal: of the snapshots of one epoch the newest is kept; of other epochs as many as the option
 // says.
-TEST_F(DirectoryGleanTest, KeepsOneSnapshotOfAnEpoch) {
+TEST_F(DirectoryGleanTest, keeps_one_snapshot_of_an_epoch) {
   const DirectoryGleanOptions options{.socs = 2, .snapshots_kept = 2, .sink = {}};
   write(200);
   glean_and_expect_all(options);
@@ -371,7 +371,7 @@ TEST_F(DirectoryGleanTest, KeepsOneSnapshotOfAnEpoch) {
   expect_all();
 }
 
-TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
+TEST_F(DirectoryGleanTest, takes_all_that_is_durable_and_the_snapshot_before) {
   write(800);
   glean_and_expect_all(1);
   write(800);
@@ -380,7 +380,7 @@ TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
 
 // One record of a SOC whose partition is not the last one has nearly all updates, and so nearly all
 // samples: partitions after it get no position.
-TEST_F(DirectoryGleanTest, TheLastRecordOfAnArrayMayBeHot) {
+TEST_F(DirectoryGleanTest, the_last_record_of_an_array_may_be_hot) {
   Options options = testing::small_options(directory_.path());
   options.socs = 2;
   {
@@ -406,7 +406,7 @@ TEST_F(DirectoryGleanTest, TheLastRecordOfAnArrayMayBeHot) {
                 }).is_ok());
 }
 
-TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
+TEST_F(DirectoryGleanTest, leaves_dropped_storages_out) {
   write(300);
   {
     Database db = Database::open(testing::small_options(directory_.path())).value();
@@ -421,7 +421,7 @@ TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
 }
 
 // F7: a dropped storage takes its pages along.
-TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
+TEST_F(DirectoryGleanTest, a_dropped_storage_takes_its_pages_with_it) {
   const auto change = [&](auto&& what) {
     Database db = Database::open(testing::small_options(directory_.path())).value();
     what(&db);
@@ -455,7 +455,7 @@ TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
   EXPECT_LT(live_pages(), before - of_dropped + 50);  // and pages that the last transaction touched
 }
 
-TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
+TEST_F(DirectoryGleanTest, refuses_options_that_cannot_be) {
   write(1);
   for (const DirectoryGleanOptions& options :
        {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
@@ -468,7 +468,7 @@ TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
   }
 }
 
-TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {
+TEST_F(DirectoryGleanTest, refuses_a_directory_without_a_log) {
   EXPECT_EQ(glean_directory(directory_.path(), {.sink = {}}).status().code(),
             ErrorCode::kNotFound);
 }

@@ -45,7 +45,7 @@ bool is_part(const Map& part, const Map& of) {
   });
 }
 
-class DamageWhileOpen : public ::testing::Test {
+class DamageWhileOpenTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     device_ = std::make_unique<FailingDevice>();
@@ -162,7 +162,7 @@ class DamageWhileOpen : public ::testing::Test {
 };
 
 // FOEDUS_CASE="snapshot-00000001-0 4200 3 0 1" runs one case of the next test, in this process.
-TEST_F(DamageWhileOpen, a_case_that_is_asked_for_ends) {
+TEST_F(DamageWhileOpenTest, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";
   std::istringstream words(text);
@@ -171,7 +171,7 @@ TEST_F(DamageWhileOpen, a_case_that_is_asked_for_ends) {
   EXPECT_EQ(use(damage), "");
 }
 
-TEST_F(DamageWhileOpen, is_refused_by_name_and_what_is_sound_is_served) {
+TEST_F(DamageWhileOpenTest, is_refused_by_name_and_what_is_sound_is_served) {
   const std::uint64_t stride = stride_or(19'997);
   std::vector<std::pair<std::string, std::uint64_t>> files;
   {

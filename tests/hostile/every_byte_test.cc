@@ -115,7 +115,7 @@ std::vector<std::uint64_t> places_in(const std::vector<char>& bytes) {
   return places;
 }
 
-class EveryByte : public ::testing::Test {
+class EveryByteTest : public ::testing::Test {
  protected:
   template <typename Each>
   static void for_each_state(Each&& each) {
@@ -146,7 +146,7 @@ class EveryByte : public ::testing::Test {
   }
 };
 
-TEST_F(EveryByte, that_became_another_one_is_refused_or_changes_nothing) {
+TEST_F(EveryByteTest, that_became_another_one_is_refused_or_changes_nothing) {
   const std::uint64_t stride = stride_or(20'011);
   base::Random random(11);
   std::uint64_t cases = 0;
@@ -172,7 +172,7 @@ TEST_F(EveryByte, that_became_another_one_is_refused_or_changes_nothing) {
   std::printf("%lu flips\n", cases);
 }
 
-TEST_F(EveryByte, at_which_a_file_is_cut_is_refused_or_changes_nothing) {
+TEST_F(EveryByteTest, at_which_a_file_is_cut_is_refused_or_changes_nothing) {
   const std::uint64_t stride = stride_or(20'011);
   std::uint64_t cases = 0;
   std::uint64_t turn = 0;
@@ -189,7 +189,7 @@ TEST_F(EveryByte, at_which_a_file_is_cut_is_refused_or_changes_nothing) {
   std::printf("%lu cuts\n", cases);
 }
 
-TEST_F(EveryByte, of_a_file_that_is_gone_is_missed) {
+TEST_F(EveryByteTest, of_a_file_that_is_gone_is_missed) {
   for_each_state([&](const State& state) {
     for (const std::string& name : state.device->names()) {
       expect_fine(state, name + ", removed",

@@ -76,7 +76,7 @@ std::uint64_t differing_rows(const Contents& found, const Contents& expected) {
   return rows;
 }
 
-class ForgedPages : public ::testing::Test {
+class ForgedPagesTest : public ::testing::Test {
  protected:
   // Makes two snapshots, the second of pages of both, and a log that the second does not cover.
   static void SetUpTestSuite() {
@@ -158,7 +158,7 @@ class ForgedPages : public ::testing::Test {
   inline static std::vector<std::pair<std::string, std::uint64_t>> pages_;
 };
 
-TEST_F(ForgedPages, the_pages_as_they_were_written_break_no_rule_and_are_of_all_kinds) {
+TEST_F(ForgedPagesTest, the_pages_as_they_were_written_break_no_rule_and_are_of_all_kinds) {
   std::set<PageKind> kinds;
   for (const auto& [file, page] : pages_) {
     const auto block = page_of(*device_, file, page);
@@ -175,7 +175,7 @@ TEST_F(ForgedPages, the_pages_as_they_were_written_break_no_rule_and_are_of_all_
 // Goal: each reader of pages checks their rules. Method: each page of the newest snapshot in turn
 // breaks a rule that no other check would notice; a move of it is refused, and so is a glean on it,
 // or else a read.
-TEST_F(ForgedPages, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them) {
+TEST_F(ForgedPagesTest, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them) {
   const auto is_refused = [](const Status& status) {
     EXPECT_NE(status.message().find("records were purged from it"), std::string::npos)
         << status.message();
@@ -209,7 +209,7 @@ TEST_F(ForgedPages, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them
 
 // A border page ends before its place does: once it was volatile, a scan would search the page of
 // the missing slices for ever.
-TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_volatile) {
+TEST_F(ForgedPagesTest, a_border_page_of_too_few_slices_is_refused_before_it_is_volatile) {
   const Damage damage{"snapshot-00000002-1", 5, offsetof(storage::masstree::TreePage, last) + 4,
                       58};
   const auto block = page_of(*device_, damage.file, damage.page);
@@ -218,7 +218,7 @@ TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_vola
 }
 
 // FOEDUS_CASE="snapshot-00000001-0 5 76 58" runs one case of the next test, in this process.
-TEST_F(ForgedPages, a_case_that_is_asked_for_ends) {
+TEST_F(ForgedPagesTest, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";
   std::istringstream words(text);
@@ -230,7 +230,7 @@ TEST_F(ForgedPages, a_case_that_is_asked_for_ends) {
 }
 
 // Most damage is refused when it is read; other damaged pages are used by all calls.
-TEST_F(ForgedPages, one_byte_that_was_changed_is_refused_by_name_or_costs_its_row_at_most) {
+TEST_F(ForgedPagesTest, one_byte_that_was_changed_is_refused_by_name_or_costs_its_row_at_most) {
   constexpr std::uint64_t kRefused = 4'000;  // cases for each one that is refused and used anyway
   const std::uint64_t stride = stride_or(9'973);
   std::uint64_t cases = 0;

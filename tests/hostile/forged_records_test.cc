@@ -149,7 +149,7 @@ Status write_all(SmallDatabase* database, std::uint32_t first, std::uint32_t cou
   return database->engine().catalog().drop(meta.name);
 }
 
-class ForgedRecords : public ::testing::Test {
+class ForgedRecordsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     for (const char* const name : {"closed", "closed, on a snapshot", "crashed, on a snapshot"}) {
@@ -239,7 +239,7 @@ class ForgedRecords : public ::testing::Test {
   inline static std::vector<MadeLog> logs_;
 };
 
-TEST_F(ForgedRecords, the_logs_as_they_were_written_are_recovered) {
+TEST_F(ForgedRecordsTest, the_logs_as_they_were_written_are_recovered) {
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     EXPECT_EQ(use({i, 0, logs_[i].bytes[0], About::kRow}), "");
     std::printf("%s: %s, %zu places\n", logs_[i].name, logs_[i].file.c_str(),
@@ -248,7 +248,7 @@ TEST_F(ForgedRecords, the_logs_as_they_were_written_are_recovered) {
 }
 
 // FOEDUS_CASE="0 4200 58" runs one case of the next test, in this process.
-TEST_F(ForgedRecords, a_case_that_is_asked_for_ends) {
+TEST_F(ForgedRecordsTest, a_case_that_is_asked_for_ends) {
   const char* const text = std::getenv("FOEDUS_CASE");
   if (text == nullptr) GTEST_SKIP() << "none is asked for";
   std::istringstream words(text);
@@ -260,7 +260,7 @@ TEST_F(ForgedRecords, a_case_that_is_asked_for_ends) {
   EXPECT_EQ(use(damage), "");
 }
 
-TEST_F(ForgedRecords, one_byte_that_was_changed_is_refused_by_name_or_costs_what_it_is_about) {
+TEST_F(ForgedRecordsTest, one_byte_that_was_changed_is_refused_by_name_or_costs_what_it_is_about) {
   const std::uint64_t stride = stride_or(199);
   std::uint64_t cases = 0;
   std::uint64_t turn = 0;

@@ -93,7 +93,7 @@ const std::string kBegin = txn(1, 1, 2, 1, 1, R"(["insert",0,1,16],["insert",0,2
 
 // By TIDs alone the writes of transactions have one order, so that a cycle of them needs something
 // else that orders: time, or the content of a list.
-TEST(CheckerTest, writes_in_two_orders_are_G0) {
+TEST(CheckerTest, writes_in_two_orders_are_g0) {
   expect_found("G0-realtime", kBegin + txn(2, 10, 20, 2, 9, R"(["put",0,1,32])") +
                                   txn(3, 30, 40, 2, 5, R"(["put",0,1,48])"));
   expect_none(kBegin + txn(2, 10, 20, 2, 5, R"(["put",0,1,32])") +
@@ -105,7 +105,7 @@ TEST(CheckerTest, writes_in_two_orders_are_G0) {
   expect_none(appends + txn(4, 10, 20, 2, 0, R"(["r",1,1,[32,48]])"));
 }
 
-TEST(CheckerTest, a_read_of_what_was_not_committed_is_G1a) {
+TEST(CheckerTest, a_read_of_what_was_not_committed_is_g1a) {
   for (const char* const outcome : {"conflict", "rolled_back", "unknown"}) {
     const std::string out = std::string(R"("out":")") + outcome + "\"";
     const std::string reader = txn(3, 10, 20, 2, 0, R"(["r",0,1,[32,32,0]])");
@@ -114,13 +114,13 @@ TEST(CheckerTest, a_read_of_what_was_not_committed_is_G1a) {
   }
 }
 
-TEST(CheckerTest, a_read_of_what_its_writer_overwrote_is_G1b) {
+TEST(CheckerTest, a_read_of_what_its_writer_overwrote_is_g1b) {
   const std::string writer = txn(2, 10, 20, 2, 1, R"(["put",0,1,32],["put",0,1,33])");
   expect_found("G1b", kBegin + writer + txn(3, 10, 20, 2, 0, R"(["r",0,1,[32,32,0]])"));
   expect_none(kBegin + writer + txn(3, 10, 20, 2, 0, R"(["r",0,1,[33,33,0]])"));
 }
 
-TEST(CheckerTest, a_circle_of_information_is_G1c) {
+TEST(CheckerTest, a_circle_of_information_is_g1c) {
   // The check by TIDs names the read of a later version; the one by circles names the two readers.
   EXPECT_EQ(names_of(kBegin + txn(2, 10, 20, 2, 1, R"(["r",0,2,[49,49,0]],["put",0,1,32])") +
                      txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])")),
@@ -129,7 +129,7 @@ TEST(CheckerTest, a_circle_of_information_is_G1c) {
               txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])"));
 }
 
-TEST(CheckerTest, a_lost_update_and_a_read_of_two_times_are_G_single) {
+TEST(CheckerTest, a_lost_update_and_a_read_of_two_times_are_g_single) {
   const std::string first = txn(2, 10, 20, 2, 1, R"(["r",0,1,[16,16,0]],["put",0,1,32])");
   expect_found("G-single",
                kBegin + first + txn(3, 10, 20, 2, 2, R"(["r",0,1,[16,16,0]],["put",0,1,48])"));
@@ -140,14 +140,14 @@ TEST(CheckerTest, a_lost_update_and_a_read_of_two_times_are_G_single) {
   expect_none(kBegin + both + txn(3, 10, 20, 2, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[33,33,0]])"));
 }
 
-TEST(CheckerTest, write_skew_is_G2_item) {
+TEST(CheckerTest, write_skew_is_g2_item) {
   const std::string first = txn(2, 10, 20, 2, 1, R"(["r",0,1,[16,16,0]],["put",0,2,32])");
   expect_found("G2-item",
                kBegin + first + txn(3, 10, 20, 2, 2, R"(["r",0,2,[17,17,0]],["put",0,1,48])"));
   expect_none(kBegin + first + txn(3, 10, 20, 2, 2, R"(["r",0,2,[32,32,0]],["put",0,1,48])"));
 }
 
-TEST(CheckerTest, phantoms_are_G2) {
+TEST(CheckerTest, phantoms_are_g2) {
   // The reads are of missing keys.
   const std::string first = txn(2, 10, 20, 2, 1, R"(["r",0,7,null],["insert",0,8,32])");
   expect_found("G2", first + txn(3, 10, 20, 2, 2, R"(["r",0,8,null],["insert",0,7,48])"));
@@ -345,7 +345,7 @@ TEST(CheckerTest, a_commit_that_nobody_reported_counts_by_its_tid) {
 
 // ---- anomalies that no cycle of one window shows
 
-TEST(CheckerTest, a_write_without_a_TID_is_lost) {
+TEST(CheckerTest, a_write_without_a_tid_is_lost) {
   const std::string after = txn(3, 30, 40, 2, 0, R"(["r",0,1,[16,16,0]])");
   for (const char* const write :
        {R"(["put",0,1,32])", R"(["erase",0,1])", R"(["push",2,32])", R"(["add",0,1,5])"}) {

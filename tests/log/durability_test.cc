@@ -13,7 +13,7 @@
 namespace foedus::log::testing {
 namespace {
 
-TEST(Durability, a_ticket_without_a_log_is_durable_at_once) {
+TEST(DurabilityTest, a_ticket_without_a_log_is_durable_at_once) {
   const Ticket none;
   EXPECT_TRUE(none.is_durable());
   EXPECT_TRUE(none.wait_durable(0).is_ok());
@@ -30,7 +30,7 @@ TEST(Durability, a_ticket_without_a_log_is_durable_at_once) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(Durability, a_wait_ends_at_its_timeout_and_the_ticket_stays_good) {
+TEST(DurabilityTest, a_wait_ends_at_its_timeout_and_the_ticket_stays_good) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -50,7 +50,7 @@ TEST(Durability, a_wait_ends_at_its_timeout_and_the_ticket_stays_good) {
   EXPECT_TRUE(ticket.is_durable());
 }
 
-TEST(Durability, a_waiter_does_not_wait_for_the_end_of_the_interval) {
+TEST(DurabilityTest, a_waiter_does_not_wait_for_the_end_of_the_interval) {
   FailingDevice device;
   LogRun run(&device, 4);
   ASSERT_OK(run.open_and_start());
@@ -65,7 +65,7 @@ TEST(Durability, a_waiter_does_not_wait_for_the_end_of_the_interval) {
   }
 }
 
-TEST(Durability, callbacks_are_called_once_in_the_order_of_epochs) {
+TEST(DurabilityTest, callbacks_are_called_once_in_the_order_of_epochs) {
   FailingDevice device;
   LogRun run(&device, 2);
   ASSERT_OK(run.open_and_start());
@@ -87,7 +87,7 @@ TEST(Durability, callbacks_are_called_once_in_the_order_of_epochs) {
   EXPECT_TRUE(std::is_sorted(called.begin(), called.end()));
 }
 
-TEST(Durability, what_is_left_when_the_log_ends_is_called_with_the_error) {
+TEST(DurabilityTest, what_is_left_when_the_log_ends_is_called_with_the_error) {
   FailingDevice device;
   int calls = 0;
   {
@@ -108,7 +108,7 @@ TEST(Durability, what_is_left_when_the_log_ends_is_called_with_the_error) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(Durability, the_durable_epoch_never_moves_back_and_stands_still_after_a_failure) {
+TEST(DurabilityTest, the_durable_epoch_never_moves_back_and_stands_still_after_a_failure) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);
   waits.announce(Epoch(7));
@@ -127,7 +127,7 @@ TEST(Durability, the_durable_epoch_never_moves_back_and_stands_still_after_a_fai
 
 // Method: the device gets space between the check that finds none and the one that asks for the
 // reason.
-TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
+TEST(DurabilityTest, a_wait_that_finds_room_again_is_not_at_its_end) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);
   waits.set_out_of_space(Status::error(ErrorCode::kOutOfSpace, "full"));
@@ -159,7 +159,7 @@ base::WaitPoint* place_of(WatchedRuntime* runtime, internal::DurabilityWaits* wa
   return runtime->last_waited;
 }
 
-TEST(Durability, an_epoch_wakes_the_waiters_of_all_epochs_up_to_it) {
+TEST(DurabilityTest, an_epoch_wakes_the_waiters_of_all_epochs_up_to_it) {
   for (std::uint64_t steps = 1; steps < 10; ++steps) {
     WatchedRuntime runtime;
     epoch::EpochClock clock(&runtime, Epoch(20), 1, 10'000);
@@ -176,7 +176,7 @@ TEST(Durability, an_epoch_wakes_the_waiters_of_all_epochs_up_to_it) {
   }
 }
 
-TEST(Durability, trouble_wakes_all_waiters) {
+TEST(DurabilityTest, trouble_wakes_all_waiters) {
   WatchedRuntime runtime;
   epoch::EpochClock clock(&runtime, Epoch(20), 1, 10'000);
   internal::DurabilityWaits waits(&runtime);
@@ -192,7 +192,7 @@ TEST(Durability, trouble_wakes_all_waiters) {
 
 // Goal: L18 requires that `dirty` covers every record that a logger has seen. Method: the loggers
 // see records of two epochs in the wrong order.
-TEST(Durability, a_record_of_an_older_epoch_does_not_hide_a_newer_one) {
+TEST(DurabilityTest, a_record_of_an_older_epoch_does_not_hide_a_newer_one) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);
   LogProgress progress(&runtime, &waits, 2);
@@ -204,7 +204,7 @@ TEST(Durability, a_record_of_an_older_epoch_does_not_hide_a_newer_one) {
   EXPECT_EQ(waits.durable(), Epoch(6));
 }
 
-TEST(Durability, an_epoch_is_announced_only_when_every_logger_has_it) {
+TEST(DurabilityTest, an_epoch_is_announced_only_when_every_logger_has_it) {
   FailingDevice device;
   LogRun run(&device, 2);
   ASSERT_OK(run.open_and_start());

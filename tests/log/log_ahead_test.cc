@@ -53,7 +53,7 @@ void commit_each(LogRun* run, TestSession* session, std::uint64_t commits, std::
   }
 }
 
-TEST(LogAhead, syncs_for_little_write_where_zeroes_were_written) {
+TEST(LogAheadTest, syncs_for_little_write_where_zeroes_were_written) {
   FailingDevice device;
   LogRun run(&device, 1, 4u << 20);
   ASSERT_OK(run.open_and_start());
@@ -67,7 +67,7 @@ TEST(LogAhead, syncs_for_little_write_where_zeroes_were_written) {
   EXPECT_EQ(writes.beyond, 0u);
 }
 
-TEST(LogAhead, frames_of_several_blocks_have_zeroes_behind_them) {
+TEST(LogAheadTest, frames_of_several_blocks_have_zeroes_behind_them) {
   FailingDevice device;
   LogRun run(&device, 1, 4u << 20);
   ASSERT_OK(run.open_and_start());
@@ -81,7 +81,7 @@ TEST(LogAhead, frames_of_several_blocks_have_zeroes_behind_them) {
 
 // The segments are shorter than the zeroes to write ahead; the length of one is no multiple of a
 // block.
-TEST(LogAhead, zeroes_end_with_the_file) {
+TEST(LogAheadTest, zeroes_end_with_the_file) {
   for (const std::uint64_t segment_bytes : {64u << 10, 100'000u, 1'050'000u}) {
     SCOPED_TRACE(segment_bytes);
     FailingDevice device;
@@ -98,7 +98,7 @@ TEST(LogAhead, zeroes_end_with_the_file) {
   }
 }
 
-TEST(LogAhead, syncs_for_much_write_no_zeroes) {
+TEST(LogAheadTest, syncs_for_much_write_no_zeroes) {
   FailingDevice device;
   LogRun run(&device, 1, 4u << 20);
   ASSERT_OK(run.open_and_start());
@@ -116,7 +116,7 @@ TEST(LogAhead, syncs_for_much_write_no_zeroes) {
 }
 
 // Method: the second commit's write, which has zeroes, or its sync, finds no space.
-TEST(LogAhead, without_room_frames_are_written_alone) {
+TEST(LogAheadTest, without_room_frames_are_written_alone) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     SCOPED_TRACE(static_cast<int>(kind));
     FailingDevice device;
@@ -156,7 +156,7 @@ Committed run_small(FailingDevice* device, std::uint64_t skip, bool lacks_room) 
   return {run.history(1), run.log->durability().durable()};
 }
 
-TEST(LogAhead, power_fails_at_every_call_of_syncs_for_little) {
+TEST(LogAheadTest, power_fails_at_every_call_of_syncs_for_little) {
   for (const bool lacks_room : {false, true}) {
     for (const std::uint64_t seed : {FailingDevice::kDropAll, FailingDevice::kKeepAll,
                                      std::uint64_t{3}, std::uint64_t{4}}) {

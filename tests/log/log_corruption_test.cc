@@ -45,7 +45,7 @@ bool is_prefix(const History& found, const History& all) {
   return true;
 }
 
-TEST(LogCorruption, a_flipped_bit_anywhere_in_a_closed_log_is_detected_or_harmless) {
+TEST(LogCorruptionTest, a_flipped_bit_anywhere_in_a_closed_log_is_detected_or_harmless) {
   FailingDevice made;
   const History expected = make_log(&made, true);
   std::uint64_t detected = 0;
@@ -75,7 +75,7 @@ TEST(LogCorruption, a_flipped_bit_anywhere_in_a_closed_log_is_detected_or_harmle
 // Goal: a flipped bit is detected in a log that was not closed, too. In the last frame, which has
 // no successor to prove that it was synced, it is detected because no sector is missing, so the
 // frame is not torn. Only a bit of the length or place of its piece may make it look torn.
-TEST(LogCorruption, a_flipped_bit_in_a_crashed_log_is_detected_or_harmless) {
+TEST(LogCorruptionTest, a_flipped_bit_in_a_crashed_log_is_detected_or_harmless) {
   FailingDevice made;
   const History expected = make_log(&made, false);
   const std::string name = "log-0-00000001";
@@ -101,7 +101,7 @@ TEST(LogCorruption, a_flipped_bit_in_a_crashed_log_is_detected_or_harmless) {
 }
 
 // Goal: a frame that lacks a sector is corrupt if a later one proves that it was synced.
-TEST(LogCorruption, a_frame_before_the_last_that_lacks_a_sector_is_refused) {
+TEST(LogCorruptionTest, a_frame_before_the_last_that_lacks_a_sector_is_refused) {
   FailingDevice device;
   make_log(&device, false);
   device.overwrite("log-0-00000001", 2 * kBlockBytes, std::string(512, '\0'));
@@ -113,7 +113,7 @@ TEST(LogCorruption, a_frame_before_the_last_that_lacks_a_sector_is_refused) {
 
 // Goal: a last frame that lacks a sector is torn and cut, not refused. Method: each of its sectors
 // in turn.
-TEST(LogCorruption, a_last_frame_that_lacks_a_sector_is_cut) {
+TEST(LogCorruptionTest, a_last_frame_that_lacks_a_sector_is_cut) {
   for (const std::uint64_t sector : {0, 1, 4, 9}) {
     FailingDevice device;
     const std::string name = "log-0-00000001";
@@ -130,7 +130,7 @@ TEST(LogCorruption, a_last_frame_that_lacks_a_sector_is_cut) {
 // Goal: a damaged last frame is refused, whatever its records hold: zeroes of a record are not
 // taken for missing sectors. Method: records of zeroes in frames of both layouts; every byte of the
 // last frames is changed, those of their headers to many values.
-TEST(LogCorruption, a_last_frame_of_zeroes_that_rotted_is_refused) {
+TEST(LogCorruptionTest, a_last_frame_of_zeroes_that_rotted_is_refused) {
   for (const std::size_t bytes : {8, 3'000, 9'000}) {
     FailingDevice device;
     {
@@ -161,7 +161,7 @@ TEST(LogCorruption, a_last_frame_of_zeroes_that_rotted_is_refused) {
   }
 }
 
-TEST(LogCorruption, a_file_that_ends_anywhere_is_refused) {
+TEST(LogCorruptionTest, a_file_that_ends_anywhere_is_refused) {
   FailingDevice made;
   make_log(&made, false);
   const std::string name = "log-0-00000001";
@@ -175,7 +175,7 @@ TEST(LogCorruption, a_file_that_ends_anywhere_is_refused) {
   }
 }
 
-TEST(LogCorruption, a_torn_tail_of_any_sectors_is_cut_and_the_log_goes_on) {
+TEST(LogCorruptionTest, a_torn_tail_of_any_sectors_is_cut_and_the_log_goes_on) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     FailingDevice device;
     History all;
@@ -209,7 +209,7 @@ TEST(LogCorruption, a_torn_tail_of_any_sectors_is_cut_and_the_log_goes_on) {
   }
 }
 
-TEST(LogCorruption, a_missing_segment_is_refused_by_name) {
+TEST(LogCorruptionTest, a_missing_segment_is_refused_by_name) {
   for (const bool close : {false, true}) {
     FailingDevice made;
     make_log(&made, close, 40);
@@ -233,7 +233,7 @@ TEST(LogCorruption, a_missing_segment_is_refused_by_name) {
   }
 }
 
-TEST(LogCorruption, two_segments_that_changed_places_are_refused) {
+TEST(LogCorruptionTest, two_segments_that_changed_places_are_refused) {
   FailingDevice made;
   make_log(&made, true, 40);
   ASSERT_OK(made.rename("log-0-00000001", "x"));
@@ -255,7 +255,7 @@ void store_crc(FailingDevice* device, const std::string& name, std::uint64_t off
 
 // Goal: bytes that look like a frame, as a payload can, are none if they do not have the checksum
 // of the frame before. Method: the second frame gets another predecessor and a right checksum.
-TEST(LogCorruption, a_frame_that_does_not_follow_the_one_before_it_is_refused) {
+TEST(LogCorruptionTest, a_frame_that_does_not_follow_the_one_before_it_is_refused) {
   const std::string name = "log-0-00000001";
   for (const bool close : {false, true}) {
     FailingDevice device;
@@ -269,7 +269,7 @@ TEST(LogCorruption, a_frame_that_does_not_follow_the_one_before_it_is_refused) {
   }
 }
 
-TEST(LogCorruption, another_format_version_is_refused_and_not_called_corrupt) {
+TEST(LogCorruptionTest, another_format_version_is_refused_and_not_called_corrupt) {
   FailingDevice made;
   make_log(&made, true);
   for (const char version : {'\1', '\2', '\4'}) {
@@ -299,7 +299,7 @@ TEST(LogCorruption, another_format_version_is_refused_and_not_called_corrupt) {
   }
 }
 
-TEST(LogCorruption, foreign_files_are_left_alone) {
+TEST(LogCorruptionTest, foreign_files_are_left_alone) {
   FailingDevice device;
   const History expected = make_log(&device, true);
   for (const char* const name : {"log-", "log-0", "log-0-1", "log-x-00000001", "LOG", "manifest",

@@ -110,7 +110,7 @@ std::string describe(std::uint64_t first, std::uint64_t second, std::uint64_t se
 
 // Goal: a power failure at any place of a run, its start or its close breaks no promise. Method:
 // power fails at call 0, 1, 2, ... until a run gets through.
-TEST(LogCrash, power_fails_at_every_call_of_the_first_run) {
+TEST(LogCrashTest, power_fails_at_every_call_of_the_first_run) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{11}, std::uint64_t{12}}) {
     for (std::uint64_t skip = 0;; ++skip) {
@@ -146,13 +146,13 @@ void crash_twice(Crash first_kind, std::uint64_t first_skip, std::uint64_t seed)
   }
 }
 
-TEST(LogCrash, a_second_power_failure_at_every_call_brings_nothing_back) {
+TEST(LogCrashTest, a_second_power_failure_at_every_call_brings_nothing_back) {
   for (std::uint64_t first = 3; first < 70 && !HasFatalFailure(); first += 5) {
     crash_twice(Crash::kPower, first, first);
   }
 }
 
-TEST(LogCrash, a_power_failure_at_every_call_after_the_process_died_brings_nothing_back) {
+TEST(LogCrashTest, a_power_failure_at_every_call_after_the_process_died_brings_nothing_back) {
   for (std::uint64_t first = 0; first < 70 && !HasFatalFailure(); ++first) {
     crash_twice(Crash::kProcess, first, first * 2 + 1);
   }
@@ -161,7 +161,7 @@ TEST(LogCrash, a_power_failure_at_every_call_after_the_process_died_brings_nothi
 // Goal: no segment has a name on the device before the savepoint has, even if the process died
 // after its first savepoint, whose name was not synced. Method: the process dies at each of its
 // first calls; power fails at each call of the next start, with random surviving names.
-TEST(LogCrash, a_savepoint_that_was_found_has_its_name_before_any_segment) {
+TEST(LogCrashTest, a_savepoint_that_was_found_has_its_name_before_any_segment) {
   for (std::uint64_t first = 0; first < 8; ++first) {
     for (std::uint64_t skip = 0; skip < 16; ++skip) {
       for (std::uint64_t seed = 1; seed <= 16 && !HasFatalFailure(); ++seed) {
@@ -177,7 +177,7 @@ TEST(LogCrash, a_savepoint_that_was_found_has_its_name_before_any_segment) {
   }
 }
 
-TEST(LogCrash, many_crashes_in_a_row_at_random_calls) {
+TEST(LogCrashTest, many_crashes_in_a_row_at_random_calls) {
   for (std::uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::Random random(seed * 1'000'003);
@@ -194,7 +194,7 @@ TEST(LogCrash, many_crashes_in_a_row_at_random_calls) {
 
 // Goal: new epochs begin above epochs that only cut-off records had. Method: one logger syncs a
 // record that the other one never marks.
-TEST(LogCrash, new_epochs_begin_above_those_that_were_cut_off) {
+TEST(LogCrashTest, new_epochs_begin_above_those_that_were_cut_off) {
   FailingDevice device;
   Epoch lost;
   {
@@ -227,7 +227,7 @@ TEST(LogCrash, new_epochs_begin_above_those_that_were_cut_off) {
   }
 }
 
-TEST(LogCrash, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
+TEST(LogCrashTest, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
   FailingDevice device;
   Epoch lost;
   {
@@ -264,7 +264,7 @@ void commit_and_publish(const char* place) {
   while (run.clock->published() < *epoch) run.runtime.step(run.clock.get());
 }
 
-TEST(LogCrash, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
+TEST(LogCrashTest, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
   for (int delay = 0; delay < 40; ++delay) {
     FailingDevice device;
     {
@@ -297,7 +297,7 @@ TEST(LogCrash, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
 
 // Goal: a crash in a removal of segments leaves a log that opens and has all uncovered commits.
 // Method: power fails at every call of a removal.
-TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
+TEST(LogCrashTest, power_fails_at_every_call_while_segments_are_removed) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
     bool was_lost = true;
@@ -342,7 +342,7 @@ TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
 
 // Goal: the durable epoch is on the device before a callback runs. Method: each callback reads the
 // state that a power failure would leave.
-TEST(LogCrash, a_callback_comes_after_the_commit_is_on_the_device) {
+TEST(LogCrashTest, a_callback_comes_after_the_commit_is_on_the_device) {
   FailingDevice device;
   LogRun run(&device, 2, 64u << 10, 3);
   ASSERT_OK(run.open_and_start());

@@ -25,7 +25,7 @@ Epoch run_once(FailingDevice* device, bool close) {
   return *epoch;
 }
 
-TEST(LogCut, a_found_segment_is_removed_only_when_its_newest_record_is_covered) {
+TEST(LogCutTest, a_found_segment_is_removed_only_when_its_newest_record_is_covered) {
   for (const bool close : {false, true}) {
     FailingDevice device;
     const Epoch newest = run_once(&device, close);
@@ -41,7 +41,7 @@ TEST(LogCut, a_found_segment_is_removed_only_when_its_newest_record_is_covered) 
 // Goal: epochs begin above those of records that no mark covers, however often the start is
 // interrupted. Method: a session fills its ring within one epoch, so that it is synced before the
 // epoch ends.
-TEST(LogCut, new_epochs_begin_above_records_that_no_mark_covers) {
+TEST(LogCutTest, new_epochs_begin_above_records_that_no_mark_covers) {
   FailingDevice device;
   Epoch epoch;
   {
@@ -82,7 +82,7 @@ TEST(LogCut, new_epochs_begin_above_records_that_no_mark_covers) {
   }
 }
 
-TEST(LogCut, a_reader_gets_no_record_of_a_later_epoch_than_it_asked_for) {
+TEST(LogCutTest, a_reader_gets_no_record_of_a_later_epoch_than_it_asked_for) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -98,7 +98,7 @@ TEST(LogCut, a_reader_gets_no_record_of_a_later_epoch_than_it_asked_for) {
   EXPECT_EQ(last, 1u);
 }
 
-TEST(LogCut, a_start_writes_again_only_what_may_not_be_synced) {
+TEST(LogCutTest, a_start_writes_again_only_what_may_not_be_synced) {
   {
     FailingDevice device;
     {
@@ -125,7 +125,7 @@ TEST(LogCut, a_start_writes_again_only_what_may_not_be_synced) {
   EXPECT_EQ(device.calls(Call::kWrite) - before, 2u);  // the savepoint, and the next one's slot
 }
 
-TEST(LogCut, files_that_change_between_open_and_start_are_refused) {
+TEST(LogCutTest, files_that_change_between_open_and_start_are_refused) {
   FailingDevice made;
   run_once(&made, false);
   {
@@ -155,7 +155,7 @@ TEST(LogCut, files_that_change_between_open_and_start_are_refused) {
   EXPECT_EQ(second.log->make_cut_durable().code(), ErrorCode::kCorruption);
 }
 
-TEST(LogCut, a_leftover_that_cannot_be_removed_stops_the_start) {
+TEST(LogCutTest, a_leftover_that_cannot_be_removed_stops_the_start) {
   FailingDevice device;
   run_once(&device, true);
   ASSERT_OK(device.open("log-0-00000002", device::Access::kCreate).status());
@@ -165,7 +165,7 @@ TEST(LogCut, a_leftover_that_cannot_be_removed_stops_the_start) {
   EXPECT_EQ(run.start().error_number(), EIO);
 }
 
-TEST(LogCut, a_file_that_went_before_it_was_removed_is_no_error) {
+TEST(LogCutTest, a_file_that_went_before_it_was_removed_is_no_error) {
   FailingDevice device;
   run_once(&device, true);
   ASSERT_OK(device.open("log-1-00000001", device::Access::kCreate).status());
@@ -180,7 +180,7 @@ TEST(LogCut, a_file_that_went_before_it_was_removed_is_no_error) {
   EXPECT_FALSE(device.exists(kFirst));
 }
 
-TEST(LogCut, a_start_announces_the_epochs_before_its_own) {
+TEST(LogCutTest, a_start_announces_the_epochs_before_its_own) {
   FailingDevice device;
   const Epoch newest = run_once(&device, false);
   LogRun run(&device);
@@ -196,7 +196,7 @@ TEST(LogCut, a_start_announces_the_epochs_before_its_own) {
 // Goal: frames and seals name the epochs of their records, also a frame with a later part of a
 // record, and a frame ends at the end of a record if possible. A glean chooses segments by these
 // epochs.
-TEST(LogCut, frames_and_seals_name_their_epochs) {
+TEST(LogCutTest, frames_and_seals_name_their_epochs) {
   FailingDevice device;
   std::vector<std::uint64_t> epochs;
   {
@@ -239,7 +239,7 @@ TEST(LogCut, frames_and_seals_name_their_epochs) {
 
 // Goal: frames that are written again name the epochs of all their records. Method: records of two
 // epochs are written together, and that sync fails.
-TEST(LogCut, frames_that_are_written_again_name_all_their_epochs) {
+TEST(LogCutTest, frames_that_are_written_again_name_all_their_epochs) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -260,7 +260,7 @@ TEST(LogCut, frames_that_are_written_again_name_all_their_epochs) {
   EXPECT_EQ(frame.newest_epoch, last->number());
 }
 
-TEST(LogCut, the_seal_of_an_idle_segment_has_the_mark_of_its_header) {
+TEST(LogCutTest, the_seal_of_an_idle_segment_has_the_mark_of_its_header) {
   FailingDevice device;
   run_once(&device, true);
   LogRun run(&device);
@@ -273,7 +273,7 @@ TEST(LogCut, the_seal_of_an_idle_segment_has_the_mark_of_its_header) {
 }
 
 // Goal: a first start that is interrupted anywhere can be repeated, whatever files it left.
-TEST(LogCut, a_first_start_may_break_off) {
+TEST(LogCutTest, a_first_start_may_break_off) {
   for (std::uint64_t skip = 0; skip < 12; ++skip) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
@@ -294,7 +294,7 @@ TEST(LogCut, a_first_start_may_break_off) {
 
 // Goal: a mark comes after all records that it covers. Method: small records of many sessions need
 // several frames; power fails after each of them, and all writes survive.
-TEST(LogCut, a_mark_stands_in_the_last_of_several_frames) {
+TEST(LogCutTest, a_mark_stands_in_the_last_of_several_frames) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
     FailingDevice device;
     History all;

@@ -46,7 +46,7 @@ Status start_and_read(FailingDevice* device, History* found) {
 
 // Method: each call that changes nothing fails once, from open to the first segment; then the open
 // is repeated without a failure.
-TEST(LogExamine, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing) {
+TEST(LogExamineTest, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing) {
   FailingDevice made;
   const History expected = make_large_log(&made);
   for (const Call kind : {Call::kOpen, Call::kRead, Call::kSize, Call::kList}) {
@@ -74,7 +74,7 @@ TEST(LogExamine, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing)
 }
 
 // The directory has no log yet, and a failure to list it must not make it look new.
-TEST(LogExamine, a_directory_that_cannot_be_listed_is_no_new_one) {
+TEST(LogExamineTest, a_directory_that_cannot_be_listed_is_no_new_one) {
   for (const Call kind : {Call::kOpen, Call::kList}) {
     FailingDevice device;
     device.fail(kind, 0, EIO);
@@ -83,7 +83,7 @@ TEST(LogExamine, a_directory_that_cannot_be_listed_is_no_new_one) {
   }
 }
 
-TEST(LogExamine, options_out_of_their_range_are_refused) {
+TEST(LogExamineTest, options_out_of_their_range_are_refused) {
   FailingDevice device;
   for (const auto& [socs, segment_bytes] :
        {std::pair{0u, 1u << 20}, std::pair{kMaxSocs + 1, 1u << 20}, std::pair{1u, 65'535u}}) {
@@ -94,7 +94,7 @@ TEST(LogExamine, options_out_of_their_range_are_refused) {
   ASSERT_OK(run.open());
 }
 
-TEST(LogExamine, a_reader_that_gives_up_ends_the_reading_with_its_error) {
+TEST(LogExamineTest, a_reader_that_gives_up_ends_the_reading_with_its_error) {
   FailingDevice device;
   {
     LogRun run(&device);
@@ -114,7 +114,7 @@ TEST(LogExamine, a_reader_that_gives_up_ends_the_reading_with_its_error) {
 }
 
 // The records may follow one another in a piece of one frame.
-TEST(LogExamine, records_of_later_epochs_than_the_cut_are_left_out) {
+TEST(LogExamineTest, records_of_later_epochs_than_the_cut_are_left_out) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -143,7 +143,7 @@ TEST(LogExamine, records_of_later_epochs_than_the_cut_are_left_out) {
 }
 
 // Goal: a glean that finds the log damaged while it runs fails with the name of the file.
-TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name) {
+TEST(LogExamineTest, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -180,7 +180,7 @@ TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name
 }
 
 // Method: a savepoint counts as many segments as there are numbers, all of them removed.
-TEST(LogExamine, a_log_without_numbers_for_segments_does_not_start) {
+TEST(LogExamineTest, a_log_without_numbers_for_segments_does_not_start) {
   FailingDevice device;
   {
     LogRun run(&device);
@@ -201,7 +201,7 @@ TEST(LogExamine, a_log_without_numbers_for_segments_does_not_start) {
       << status.message();
 }
 
-TEST(LogExamine, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
+TEST(LogExamineTest, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
   FailingDevice device;
   ASSERT_OK(device.open("log-64-00000001", device::Access::kCreate).status());
   {
@@ -225,7 +225,7 @@ TEST(LogExamine, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
 // Goal: a record of which only the beginning is in the segment belongs to no durable commit, and a
 // part of a filler is ignored. Method: records, and the filler at the end of the ring, are larger
 // than a frame; power fails at each call, and all writes survive.
-TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
+TEST(LogExamineTest, what_the_crash_cut_in_two_is_passed_over) {
   std::uint64_t cut = 0;
   for (std::uint64_t skip = 0;; ++skip) {
     SCOPED_TRACE("skip " + std::to_string(skip));
@@ -259,7 +259,7 @@ TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
 
 // Goal: a last frame whose table of pieces lacks a sector is cut, too. Method: a last frame of
 // enough sessions that its table does not end in the sector of its header.
-TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
+TEST(LogExamineTest, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
   FailingDevice device;
   {
     LogRun run(&device);
@@ -289,7 +289,7 @@ TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
 // Goal: bytes that were never written as a frame are not a damaged frame, and neither is a frame
 // that lacks its first word, as persistent memory leaves it. Method: the place of the next frame
 // holds a header of another incarnation, one whose magic is damaged, and one without a first word.
-TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
+TEST(LogExamineTest, bytes_that_share_no_more_than_the_offset_are_no_frame) {
   struct Case {
     std::uint64_t incarnation;
     std::uint32_t magic;
@@ -320,7 +320,7 @@ TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
 // Goal: a seal that recovery makes names the oldest epoch also if a later frame has it. Method: the
 // logger sees a small record of one epoch together with a large one of the next, whose frame comes
 // first.
-TEST(LogExamine, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
+TEST(LogExamineTest, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
   FailingDevice device;
   std::uint64_t small_epoch = 0;
   {

@@ -20,7 +20,7 @@ void expect_found(FailingDevice* device, const History& expected) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) {
+TEST(LogFailureTest, a_full_device_stops_durability_and_goes_on_when_there_is_room) {
   FailingDevice device;
   History expected;
   {
@@ -60,7 +60,7 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
 
 // Goal: space on the device that comes between two checks is no space in the ring yet. Method: the
 // device gets space when a session has just found none.
-TEST(LogFailure, who_waits_for_room_while_the_device_gets_some_waits_on) {
+TEST(LogFailureTest, who_waits_for_room_while_the_device_gets_some_waits_on) {
   FailingDevice device;
   {
     LogRun run(&device, 1, 256u << 10);
@@ -79,7 +79,7 @@ TEST(LogFailure, who_waits_for_room_while_the_device_gets_some_waits_on) {
 }
 
 // Recovery may fail for lack of space; its error does not ask for a retry.
-TEST(LogFailure, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
+TEST(LogFailureTest, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -96,7 +96,7 @@ TEST(LogFailure, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
 
 // Goal: a half-written frame of a full device never confuses the reader. Method: the device fills
 // up at every 512 bytes, then gets space or crashes.
-TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
+TEST(LogFailureTest, the_device_may_fill_up_at_any_byte) {
   for (std::uint64_t room = 0; room < 60u << 10; room += 512) {
     for (const bool crashes : {false, true}) {
       SCOPED_TRACE("room " + std::to_string(room) + (crashes ? ", crash" : ""));
@@ -140,7 +140,7 @@ TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
 // Goal: the remains of a frame that did not fit do not make the next one at its place look damaged.
 // Method: the second attempt has other contents; power fails at each of its calls, and any sectors
 // of either survive.
-TEST(LogFailure, a_second_attempt_may_be_torn_like_a_first_one) {
+TEST(LogFailureTest, a_second_attempt_may_be_torn_like_a_first_one) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
       SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
@@ -207,7 +207,7 @@ void fail_once(Call kind, std::uint64_t skip, int error_number, bool* was_met) {
   expect_found(&device, expected);
 }
 
-TEST(LogFailure, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
+TEST(LogFailureTest, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
   for (const Call kind : {Call::kSync, Call::kWrite, Call::kCreate, Call::kSyncDirectory,
                           Call::kPreallocate, Call::kTruncate}) {
     for (const int error_number : {EIO, ENOSPC}) {
@@ -221,7 +221,7 @@ TEST(LogFailure, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
 
 // Goal: records after the end of an abandoned segment are not read a second time. Method: one sync
 // fails, and power a few calls later; all writes reach the device nevertheless.
-TEST(LogFailure, a_failed_sync_and_then_a_power_failure_shows_nothing_twice) {
+TEST(LogFailureTest, a_failed_sync_and_then_a_power_failure_shows_nothing_twice) {
   for (std::uint64_t failing = 0; failing < 12; ++failing) {
     for (std::uint64_t skip = 0; skip < 25; ++skip) {
       for (const std::uint64_t seed : {FailingDevice::kKeepAll, FailingDevice::kDropAll,
@@ -249,7 +249,7 @@ TEST(LogFailure, a_failed_sync_and_then_a_power_failure_shows_nothing_twice) {
   }
 }
 
-TEST(LogFailure, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) {
+TEST(LogFailureTest, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) {
   for (const Call kind : {Call::kSync, Call::kWrite}) {
     FailingDevice device;
     LogRun run(&device, 2);
@@ -290,7 +290,7 @@ TEST(LogFailure, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) 
   }
 }
 
-TEST(LogFailure, every_failure_begins_a_new_segment_and_a_success_between_them_forgives) {
+TEST(LogFailureTest, every_failure_begins_a_new_segment_and_a_success_between_them_forgives) {
   FailingDevice device;
   History expected;
   {
@@ -314,7 +314,7 @@ TEST(LogFailure, every_failure_begins_a_new_segment_and_a_success_between_them_f
 
 // Goal: every segment's header has the durable mark before it. Method: the first segment of an
 // incarnation fails before it was ever synced.
-TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) {
+TEST(LogFailureTest, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) {
   FailingDevice device;
   {
     LogRun run(&device);
@@ -338,7 +338,7 @@ TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) 
 // Goal: a segment that may not be in the savepoint blocks no removal. Method: both attempts to
 // write that savepoint fail, anywhere in the run; then all segments except the current one are
 // covered.
-TEST(LogFailure, segments_are_removed_also_after_a_savepoint_failed) {
+TEST(LogFailureTest, segments_are_removed_also_after_a_savepoint_failed) {
   for (std::uint64_t skip = 0; skip < 40; ++skip) {
     SCOPED_TRACE("skip " + std::to_string(skip));
     FailingDevice device;
@@ -363,7 +363,7 @@ TEST(LogFailure, segments_are_removed_also_after_a_savepoint_failed) {
 
 // Goal: the sync of a full segment within one step may fail like any other. Method: the frames of
 // one step take several segments, and each sync fails in turn.
-TEST(LogFailure, a_sync_between_two_segments_of_one_step_may_fail) {
+TEST(LogFailureTest, a_sync_between_two_segments_of_one_step_may_fail) {
   for (std::uint64_t skip = 0; skip < 12; ++skip) {
     SCOPED_TRACE("skip " + std::to_string(skip));
     FailingDevice device;
@@ -386,7 +386,7 @@ TEST(LogFailure, a_sync_between_two_segments_of_one_step_may_fail) {
 
 // Goal: the rest of a large record goes into a frame of the same layout, however small. Method: the
 // device is full between the two frames of a record that is a little too large.
-TEST(LogFailure, the_small_rest_of_a_large_record_follows_when_there_is_room) {
+TEST(LogFailureTest, the_small_rest_of_a_large_record_follows_when_there_is_room) {
   FailingDevice device;
   History expected;
   {
@@ -406,7 +406,7 @@ TEST(LogFailure, the_small_rest_of_a_large_record_follows_when_there_is_room) {
   expect_found(&device, expected);
 }
 
-TEST(LogFailure, a_session_may_stay_longer_than_the_log) {
+TEST(LogFailureTest, a_session_may_stay_longer_than_the_log) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -421,7 +421,7 @@ TEST(LogFailure, a_session_may_stay_longer_than_the_log) {
   EXPECT_EQ(session->detach().code(), ErrorCode::kClosed);
 }
 
-TEST(LogFailure, a_session_that_waits_for_room_is_served_without_a_new_epoch) {
+TEST(LogFailureTest, a_session_that_waits_for_room_is_served_without_a_new_epoch) {
   FailingDevice device;
   LogRun run(&device, 1, 1u << 20);
   ASSERT_OK(run.open_and_start());

@@ -15,7 +15,7 @@
 namespace foedus::log::testing {
 namespace {
 
-TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
+TEST(LogFileTest, segment_names_are_parsed_as_they_are_made) {
   EXPECT_EQ(segment_name(3, 12), "log-3-00000012");
   const auto parsed = parse_segment_name("log-63-99999999");
   ASSERT_TRUE(parsed.has_value());
@@ -31,7 +31,7 @@ TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need addresses
 // Goal: T4 when recovery or a mapper opens a segment. Method: a child without addresses for the
 // reader's window.
-TEST(LogFile, a_reader_without_memory_throws_and_does_not_end_the_process) {
+TEST(LogFileTest, a_reader_without_memory_throws_and_does_not_end_the_process) {
   const auto read = [] {
     const rlimit limit{1u << 20, RLIM_INFINITY};  // less than the process has
     setrlimit(RLIMIT_AS, &limit);
@@ -46,7 +46,7 @@ TEST(LogFile, a_reader_without_memory_throws_and_does_not_end_the_process) {
 }
 #endif
 
-TEST(LogFile, a_block_knows_its_header_and_its_seal) {
+TEST(LogFileTest, a_block_knows_its_header_and_its_seal) {
   SegmentBlock block;
   EXPECT_EQ(block.header_state(), SegmentBlock::State::kDamaged);
   EXPECT_EQ(block.seal_state(), SegmentBlock::State::kAbsent);
@@ -67,7 +67,7 @@ TEST(LogFile, a_block_knows_its_header_and_its_seal) {
 
 // The bytes that FORMAT.md promises, spelled out: a change of the format must change this test, the
 // document and the version.
-TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
+TEST(LogFileTest, the_first_bytes_of_a_segment_are_those_of_the_format) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -98,7 +98,7 @@ TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
   EXPECT_EQ(text(4176, 4), std::string(reinterpret_cast<const char*>(&crc), 4));
 }
 
-TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one) {
+TEST(SavepointTest, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));
@@ -116,7 +116,7 @@ TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one
   EXPECT_EQ(read_savepoint(&device).code(), ErrorCode::kCorruption);
 }
 
-TEST(Savepoint, one_that_fails_once_is_written_again) {
+TEST(SavepointTest, one_that_fails_once_is_written_again) {
   for (const Call kind : {Call::kSync, Call::kWrite}) {
     FailingDevice device;
     Savepoint savepoint = empty_savepoint();
@@ -130,7 +130,7 @@ TEST(Savepoint, one_that_fails_once_is_written_again) {
 }
 
 // Goal: a full device fails when the log is made, not when a savepoint is needed.
-TEST(Savepoint, room_for_all_slots_is_taken_first) {
+TEST(SavepointTest, room_for_all_slots_is_taken_first) {
   FailingDevice device;
   device.set_capacity(kBlockBytes);
   Savepoint savepoint = empty_savepoint();
@@ -140,7 +140,7 @@ TEST(Savepoint, room_for_all_slots_is_taken_first) {
 
 // Goal: writes seldom change a file's length. Method: the test checks the length before the first
 // record.
-TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
+TEST(LogFileTest, room_is_taken_ahead_of_header_and_frames) {
   FailingDevice device;
   LogRun run(&device, 1, 8u << 20);
   ASSERT_OK(run.open_and_start());
@@ -153,7 +153,7 @@ TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
 
 // Goal: failed writes never touch the only valid slot. Method: every write and sync fails for a
 // while, with a power failure after each.
-TEST(Savepoint, failed_writes_spare_the_valid_slot) {
+TEST(SavepointTest, failed_writes_spare_the_valid_slot) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     FailingDevice device;
     Savepoint savepoint = empty_savepoint();

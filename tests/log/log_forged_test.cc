@@ -81,7 +81,7 @@ void expect_frame_refused(std::size_t field, T value, const std::string& why) {
 
 // Goal: a frame of another place whose first sector is whole is not taken for a torn one. Method:
 // the last frame of a log that was not closed, which has no successor to prove that it was synced.
-TEST(LogForged, a_last_frame_of_another_place_is_refused) {
+TEST(LogForgedTest, a_last_frame_of_another_place_is_refused) {
   for (const std::size_t field :
        {offsetof(FrameHeader, number), offsetof(FrameHeader, offset),
         offsetof(FrameHeader, previous_crc), offsetof(FrameHeader, version)}) {
@@ -99,7 +99,7 @@ TEST(LogForged, a_last_frame_of_another_place_is_refused) {
 }
 
 // No epoch may be so high that a clock cannot begin above it.
-TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
+TEST(LogForgedTest, an_epoch_beyond_all_others_is_refused) {
   for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {
     FailingDevice device;
     make_log(&device, true);
@@ -111,7 +111,7 @@ TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
   }
 }
 
-TEST(LogForged, a_frame_of_another_place_is_refused) {
+TEST(LogForgedTest, a_frame_of_another_place_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 8192";
   expect_frame_refused(offsetof(FrameHeader, magic), std::uint32_t{1}, why);
   expect_frame_refused(offsetof(FrameHeader, version), std::uint32_t{1}, why);
@@ -124,7 +124,7 @@ TEST(LogForged, a_frame_of_another_place_is_refused) {
 
 // Goal: a layout must fit the frame's length and pieces. Method: a packed frame that includes the
 // next one, and a direct one without a piece.
-TEST(LogForged, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
+TEST(LogForgedTest, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 4096";
   FailingDevice packed;
   make_log(&packed, true);
@@ -141,14 +141,14 @@ TEST(LogForged, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
   expect_refused(&direct, why);
 }
 
-TEST(LogForged, a_closed_segment_that_ends_before_its_frames_is_refused) {
+TEST(LogForgedTest, a_closed_segment_that_ends_before_its_frames_is_refused) {
   FailingDevice device;
   make_log(&device, true);
   device.set_size(kFirst, kBlockBytes + 100);
   expect_refused(&device, kFirst + ": no valid frame at offset 4096");
 }
 
-TEST(LogForged, pieces_that_do_not_fit_are_refused) {
+TEST(LogForgedTest, pieces_that_do_not_fit_are_refused) {
   constexpr std::size_t kPiece = sizeof(FrameHeader);
   const std::string why = kFirst + ": no valid frame at offset 8192";
   for (const std::uint32_t bytes : {0u, 12u, 5'000u}) {
@@ -158,7 +158,7 @@ TEST(LogForged, pieces_that_do_not_fit_are_refused) {
   expect_frame_refused(kPiece + offsetof(FramePiece, ring_offset), std::uint64_t{64}, "a gap");
 }
 
-TEST(LogForged, records_without_sense_are_refused) {
+TEST(LogForgedTest, records_without_sense_are_refused) {
   constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{0},
                        "a record without length");
@@ -176,7 +176,7 @@ TEST(LogForged, records_without_sense_are_refused) {
 
 // Goal: a logged record has an epoch of its frame, and a TID that a page may have. Method: changed
 // fields of a whole record.
-TEST(LogForged, records_that_no_session_logs_are_refused) {
+TEST(LogForgedTest, records_that_no_session_logs_are_refused) {
   constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
   constexpr std::size_t kTid = kRecord + offsetof(LogRecord, tid);
   FailingDevice device;
@@ -195,7 +195,7 @@ TEST(LogForged, records_that_no_session_logs_are_refused) {
   expect_frame_refused(kRecord + offsetof(LogRecord, padding_bytes), std::uint8_t{3}, why);
 }
 
-TEST(LogForged, slots_of_another_kind_are_refused) {
+TEST(LogForgedTest, slots_of_another_kind_are_refused) {
   FailingDevice made;
   make_log(&made, true);
   const auto header = made.copy();
@@ -214,7 +214,7 @@ TEST(LogForged, slots_of_another_kind_are_refused) {
   expect_refused(savepoint.get(), "savepoint: no valid slot");
 }
 
-TEST(LogForged, a_segment_that_ends_in_its_first_block_is_refused) {
+TEST(LogForgedTest, a_segment_that_ends_in_its_first_block_is_refused) {
   for (const bool close : {false, true}) {
     FailingDevice device;
     make_log(&device, close);
@@ -225,7 +225,7 @@ TEST(LogForged, a_segment_that_ends_in_its_first_block_is_refused) {
 
 // Goal: a seal is whole or absent. Method: a seal of a log that was not closed, which is not
 // needed, in a damaged sector.
-TEST(LogForged, half_a_seal_is_refused) {
+TEST(LogForgedTest, half_a_seal_is_refused) {
   FailingDevice device;
   make_log(&device, false);
   device.overwrite(kFirst, kSlotBytes + 5, "x");
@@ -233,7 +233,7 @@ TEST(LogForged, half_a_seal_is_refused) {
 }
 
 // V17: persistent memory writes the magic last.
-TEST(LogForged, a_seal_without_a_magic_is_none) {
+TEST(LogForgedTest, a_seal_without_a_magic_is_none) {
   FailingDevice device;
   make_log(&device, false);
   device.overwrite(kFirst, kSlotBytes + 100, "x");
@@ -241,7 +241,7 @@ TEST(LogForged, a_seal_without_a_magic_is_none) {
   ASSERT_OK(run.open());
 }
 
-TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
+TEST(LogForgedTest, savepoints_in_each_others_slot_are_refused) {
   FailingDevice device;
   make_log(&device, true);
   const std::vector<char> bytes = device.bytes_of(std::string(kSavepointName));
@@ -252,7 +252,7 @@ TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
 }
 
 // Goal: an old savepoint does not take segments with data for orphaned files.
-TEST(LogForged, an_older_savepoint_is_refused) {
+TEST(LogForgedTest, an_older_savepoint_is_refused) {
   FailingDevice device;
   make_log(&device, true);
   const std::vector<char> bytes = device.bytes_of(std::string(kSavepointName));
@@ -261,7 +261,7 @@ TEST(LogForged, an_older_savepoint_is_refused) {
   expect_refused(&device, kSecond + " holds data at offset 4096, but savepoint does not count it");
 }
 
-TEST(LogForged, a_savepoint_with_too_many_loggers_is_refused) {
+TEST(LogForgedTest, a_savepoint_with_too_many_loggers_is_refused) {
   FailingDevice device;
   make_log(&device, false);
   for (const std::uint64_t slot : savepoint_slots()) {
@@ -271,7 +271,7 @@ TEST(LogForged, a_savepoint_with_too_many_loggers_is_refused) {
   expect_refused(&device, "savepoint counts 65 loggers");
 }
 
-TEST(LogForged, a_segment_that_says_it_is_another_one_is_refused) {
+TEST(LogForgedTest, a_segment_that_says_it_is_another_one_is_refused) {
   FailingDevice made;
   make_log(&made, true);
   const auto number = made.copy();
@@ -288,7 +288,7 @@ TEST(LogForged, a_segment_that_says_it_is_another_one_is_refused) {
   expect_refused(incarnation.get(), kFirst + " is newer than savepoint");
 }
 
-TEST(LogForged, a_seal_that_must_be_there_and_is_not_is_refused) {
+TEST(LogForgedTest, a_seal_that_must_be_there_and_is_not_is_refused) {
   const std::string none(kSlotBytes, '\0');
   FailingDevice closed;
   make_log(&closed, true);
@@ -307,7 +307,7 @@ void make_unsealed_pair(FailingDevice* device) {
   device->overwrite(kFirst, kSlotBytes, std::string(kSlotBytes, '\0'));
 }
 
-TEST(LogForged, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
+TEST(LogForgedTest, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
   FailingDevice made;
   make_unsealed_pair(&made);
   const auto none = made.copy();
@@ -328,7 +328,7 @@ TEST(LogForged, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
 
 // Goal: frames that a savepoint proves to be synced are not taken for a torn tail. Method: all
 // frames of one logger are lost; the other one has begun a segment since, and written a savepoint.
-TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
+TEST(LogForgedTest, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
   FailingDevice device;
   {
     LogRun run(&device, 2, 64u << 10);
@@ -349,7 +349,7 @@ TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
 
 // Goal: the cut in another segment's seal is durable. Method: the segment with the mark of that cut
 // loses its frames.
-TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
+TEST(LogForgedTest, marks_below_the_cut_of_a_seal_are_refused) {
   FailingDevice device;
   {
     LogRun run(&device, 1, 64u << 10);
@@ -367,7 +367,7 @@ TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
   expect_refused(&device, "the marks in the segments end at epoch");
 }
 
-TEST(LogForged, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {
+TEST(LogForgedTest, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {
   FailingDevice device;
   {
     LogRun run(&device);  // the last records have epochs above the last mark

@@ -67,7 +67,7 @@ void expect_cut_refused(const FailingDevice& made, std::uint64_t bytes) {
   EXPECT_NE(status.message().find(kFirst), std::string::npos) << status.message();
 }
 
-TEST(LogGrowth, a_segment_without_a_seal_that_was_cut_anywhere_is_refused) {
+TEST(LogGrowthTest, a_segment_without_a_seal_that_was_cut_anywhere_is_refused) {
   for (const bool is_tight : {false, true}) {
     FailingDevice made;
     if (is_tight) made.set_capacity(kTight);
@@ -84,7 +84,7 @@ TEST(LogGrowth, a_segment_without_a_seal_that_was_cut_anywhere_is_refused) {
 
 // Goal: a segment of several whole pieces that was cut is refused. Method: cuts in and around every
 // frame.
-TEST(LogGrowth, a_segment_of_many_pieces_that_was_cut_is_refused) {
+TEST(LogGrowthTest, a_segment_of_many_pieces_that_was_cut_is_refused) {
   FailingDevice made;
   const History expected = make_log(&made, 32u << 20, 27, 1'000'000);
   const std::vector<char> bytes = made.bytes_of(kFirst);
@@ -105,7 +105,7 @@ TEST(LogGrowth, a_segment_of_many_pieces_that_was_cut_is_refused) {
 }
 
 // The bytes that FORMAT.md promises, spelled out.
-TEST(LogGrowth, the_bytes_of_a_growth_are_those_of_the_format) {
+TEST(LogGrowthTest, the_bytes_of_a_growth_are_those_of_the_format) {
   FailingDevice device;
   device.set_capacity(kTight);
   make_log(&device, 1u << 20, 1, 40);
@@ -122,7 +122,7 @@ TEST(LogGrowth, the_bytes_of_a_growth_are_those_of_the_format) {
   EXPECT_EQ(bytes.size(), 16'384u);
 }
 
-TEST(LogGrowth, a_growth_that_is_not_laid_out_as_one_is_refused) {
+TEST(LogGrowthTest, a_growth_that_is_not_laid_out_as_one_is_refused) {
   const auto forge = [](std::size_t field, char value, std::size_t frame_bytes,
                         const std::string& why, char piece_bytes = 0) {
     FailingDevice device;
@@ -163,7 +163,7 @@ Committed run_and_grow(FailingDevice* device, bool is_tight, const std::function
   return {run.history(1), run.log->durability().durable()};
 }
 
-TEST(LogGrowth, power_fails_at_every_call_while_a_segment_grows) {
+TEST(LogGrowthTest, power_fails_at_every_call_while_a_segment_grows) {
   for (const bool is_tight : {false, true}) {
     for (const std::uint64_t seed : {FailingDevice::kDropAll, FailingDevice::kKeepAll,
                                      std::uint64_t{3}, std::uint64_t{4}, std::uint64_t{5}}) {
@@ -183,7 +183,7 @@ TEST(LogGrowth, power_fails_at_every_call_while_a_segment_grows) {
   }
 }
 
-TEST(LogGrowth, one_failing_call_while_a_segment_grows_loses_nothing) {
+TEST(LogGrowthTest, one_failing_call_while_a_segment_grows_loses_nothing) {
   for (const Call kind : {Call::kSync, Call::kWrite, Call::kPreallocate}) {
     for (const int error_number : {EIO, ENOSPC}) {
       for (const bool is_tight : {false, true}) {
@@ -209,7 +209,7 @@ TEST(LogGrowth, one_failing_call_while_a_segment_grows_loses_nothing) {
   }
 }
 
-TEST(LogGrowth, a_device_without_room_for_one_frame_more_is_waited_for) {
+TEST(LogGrowthTest, a_device_without_room_for_one_frame_more_is_waited_for) {
   FailingDevice device;
   device.set_capacity(kTight);
   LogRun run(&device);
@@ -226,7 +226,7 @@ TEST(LogGrowth, a_device_without_room_for_one_frame_more_is_waited_for) {
 
 // Goal: each commit with a wait costs one sync, also when the file grows, and the file grows no
 // further than its segment.
-TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
+TEST(LogGrowthTest, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
   FailingDevice device;
   LogRun run(&device, 1, 16u << 20);
   ASSERT_OK(run.open_and_start());
@@ -247,7 +247,7 @@ TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
 
 // Goal: a length that was preallocated is recorded only when its sync was successful. Method: that
 // sync fails, or there is no space for the piece; then enough is written to need it.
-TEST(LogGrowth, a_piece_that_was_added_in_vain_is_not_told) {
+TEST(LogGrowthTest, a_piece_that_was_added_in_vain_is_not_told) {
   for (const Call kind : {Call::kSync, Call::kPreallocate}) {
     FailingDevice device;
     Committed grown;
@@ -272,7 +272,7 @@ TEST(LogGrowth, a_piece_that_was_added_in_vain_is_not_told) {
 
 // Goal: no crash leaves a segment that is shorter than its recorded length. Method: the test checks
 // the synced state whenever a file is to be cut: at the end, and by the start after a crash.
-TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
+TEST(LogGrowthTest, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
   FailingDevice device;
   int cuts = 0;
   device.set_observer([&](const foedus::testing::CallSeen& call) {
@@ -295,7 +295,7 @@ TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
 // Goal: before a frame is written a second time, its place is zero, and the file is as long as
 // before (L15). Method: a frame of many blocks fails half way; the test checks the synced state of
 // its place when it is written again.
-TEST(LogGrowth, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
+TEST(LogGrowthTest, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
@@ -331,7 +331,7 @@ TEST(LogGrowth, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
 }
 
 // Goal: after an error other than a full device the place is abandoned with its segment.
-TEST(LogGrowth, a_place_that_cannot_be_cleared_is_given_up) {
+TEST(LogGrowthTest, a_place_that_cannot_be_cleared_is_given_up) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     FailingDevice device;
     Committed grown;

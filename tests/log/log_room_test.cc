@@ -34,7 +34,7 @@ void fill_up_at_sync(FailingDevice* device, const bool* is_full) {
 }
 
 // Goal: a full device costs no file and no segment, however long it is full, and few attempts.
-TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
+TEST(LogRoomTest, a_sync_without_room_is_tried_again_in_the_same_segment) {
   FailingDevice device;
   History expected;
   {
@@ -72,7 +72,7 @@ TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
 // the file has grown for them; the second attempt has other contents; power fails at each of its
 // calls, and any sectors of either survive.
 constexpr std::uint64_t kProcessEnds = 1;
-TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
+TEST(LogRoomTest, what_was_taken_back_may_be_torn_like_a_first_attempt) {
   for (std::uint64_t failing = 0; failing < 3; ++failing) {
     for (std::uint64_t skip = 0; skip < 12; ++skip) {
       for (const std::uint64_t seed :
@@ -112,7 +112,7 @@ TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
 
 // Goal: a failed sync is not taken for a missing one because the heap was spent while it was
 // reported. Method: one sync fails without the log, and the log's own sync is left by an exception.
-TEST(LogRoom, a_sync_that_is_left_by_an_exception_has_failed) {
+TEST(LogRoomTest, a_sync_that_is_left_by_an_exception_has_failed) {
   FailingDevice device;
   History expected;
   {
@@ -155,7 +155,7 @@ void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
 
 // Goal: a temporary lack of descriptors or memory loses no commit, and lets a session detach.
 // Method: the lack is met when a segment or the savepoint is opened.
-TEST(LogRoom, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
+TEST(LogRoomTest, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
   for (const Call kind : {Call::kCreate, Call::kOpen}) {
     for (const int error_number : {EMFILE, ENFILE, ENOMEM}) {
       SCOPED_TRACE("errno " + std::to_string(error_number));
@@ -184,7 +184,7 @@ TEST(LogRoom, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
 
 // Goal: a temporary lack of heap, or of space for a savepoint, loses no commit. Method: the write
 // of the savepoint throws, or finds no space, again and again.
-TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
+TEST(LogRoomTest, a_savepoint_that_cannot_be_written_costs_one_segment) {
   for (const bool throws : {false, true}) {
     SCOPED_TRACE(throws);
     FailingDevice device;
@@ -215,7 +215,7 @@ TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
 }
 
 // Goal: closing a log as soon as there is space loses no commit; without space it fails.
-TEST(LogRoom, a_log_that_is_closed_tries_again_first) {
+TEST(LogRoomTest, a_log_that_is_closed_tries_again_first) {
   for (const bool has_room : {true, false}) {
     FailingDevice device;
     History expected;
@@ -241,7 +241,7 @@ TEST(LogRoom, a_log_that_is_closed_tries_again_first) {
 
 // Goal: covered segments are removed once that is possible. Method: first the savepoint without
 // them cannot be written, then one of them cannot be removed.
-TEST(LogRoom, covered_segments_that_could_not_be_removed_are_removed_the_next_time) {
+TEST(LogRoomTest, covered_segments_that_could_not_be_removed_are_removed_the_next_time) {
   FailingDevice device;
   LogRun run(&device, 1, 64u << 10);
   ASSERT_OK(run.open_and_start());

@@ -13,7 +13,7 @@ using ::foedus::testing::AtSyncPoint;
 
 // A run of a log in which one step of the logger is stopped before its sync, and power fails after
 // that step.
-class LogSync : public ::testing::Test {
+class LogSyncTest : public ::testing::Test {
  protected:
   void SetUp() override {
     run_ = std::make_unique<LogRun>(&device_);
@@ -56,7 +56,7 @@ class LogSync : public ::testing::Test {
 
 // Goal: L22 and L23. Method: the epoch of the commit is published while the logger is before its
 // sync, so that it can be requested from all loggers.
-TEST_F(LogSync, a_commit_before_the_sync_is_not_told_durable_by_it) {
+TEST_F(LogSyncTest, a_commit_before_the_sync_is_not_told_durable_by_it) {
   Epoch epoch;
   step_with([&] {
     for (TestSession* const session : {first_, second_}) {
@@ -73,7 +73,7 @@ TEST_F(LogSync, a_commit_before_the_sync_is_not_told_durable_by_it) {
   expect_found(1, {});
 }
 
-TEST_F(LogSync, a_commit_before_the_sync_is_durable_with_the_next_one) {
+TEST_F(LogSyncTest, a_commit_before_the_sync_is_durable_with_the_next_one) {
   Epoch epoch;
   step_with([&] {
     for (TestSession* const session : {first_, second_}) {
@@ -91,7 +91,7 @@ TEST_F(LogSync, a_commit_before_the_sync_is_durable_with_the_next_one) {
 }
 
 // The segment that is about to be synced is to be rolled: it is synced first.
-TEST_F(LogSync, a_roll_before_the_sync_begins_a_segment_behind_it) {
+TEST_F(LogSyncTest, a_roll_before_the_sync_begins_a_segment_behind_it) {
   Epoch epoch;
   step_with([&] {
     run_->log->roll_segments();
@@ -109,7 +109,7 @@ TEST_F(LogSync, a_roll_before_the_sync_begins_a_segment_behind_it) {
 // Goal: records that the logger has taken from a ring are not overwritten before they are synced: a
 // failed sync writes them again. Method: the session fills its ring meanwhile, and gets the error
 // that there is no space; then the sync fails.
-TEST_F(LogSync, a_full_ring_before_a_failing_sync_loses_nothing) {
+TEST_F(LogSyncTest, a_full_ring_before_a_failing_sync_loses_nothing) {
   std::vector<std::uint64_t> values{1};
   step_with([&] {
     const std::uint64_t head = first_->ring().durable();
@@ -128,7 +128,7 @@ TEST_F(LogSync, a_full_ring_before_a_failing_sync_loses_nothing) {
 }
 
 // A session attaches before the sync. log_threads_test has one that detaches then.
-TEST_F(LogSync, a_ring_that_is_attached_before_the_sync_is_written_with_the_next) {
+TEST_F(LogSyncTest, a_ring_that_is_attached_before_the_sync_is_written_with_the_next) {
   Epoch epoch;
   TestSession* third = nullptr;
   step_with([&] {

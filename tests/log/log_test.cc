@@ -16,7 +16,7 @@ void expect_found(FailingDevice* device, const History& expected, bool clean) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(Log, a_fresh_directory_is_an_empty_log_and_is_not_written_by_open) {
+TEST(LogTest, a_fresh_directory_is_an_empty_log_and_is_not_written_by_open) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open());
@@ -27,7 +27,7 @@ TEST(Log, a_fresh_directory_is_an_empty_log_and_is_not_written_by_open) {
   EXPECT_EQ(device.changing_calls(), 0u);
 }
 
-TEST(Log, what_was_committed_is_read_back_after_a_clean_close) {
+TEST(LogTest, what_was_committed_is_read_back_after_a_clean_close) {
   FailingDevice device;
   History expected;
   Epoch last;
@@ -51,7 +51,7 @@ TEST(Log, what_was_committed_is_read_back_after_a_clean_close) {
   EXPECT_GT(run.log->first_new_epoch(), run.log->durable_epoch_found());
 }
 
-TEST(Log, what_is_durable_survives_a_power_failure_that_drops_all_that_is_unsynced) {
+TEST(LogTest, what_is_durable_survives_a_power_failure_that_drops_all_that_is_unsynced) {
   FailingDevice device;
   History expected;
   {
@@ -68,7 +68,7 @@ TEST(Log, what_is_durable_survives_a_power_failure_that_drops_all_that_is_unsync
   expect_found(&device, expected, false);
 }
 
-TEST(Log, a_ring_that_wraps_many_times_is_read_back) {
+TEST(LogTest, a_ring_that_wraps_many_times_is_read_back) {
   FailingDevice device;
   History expected;
   {
@@ -88,7 +88,7 @@ TEST(Log, a_ring_that_wraps_many_times_is_read_back) {
   expect_found(&device, expected, true);
 }
 
-TEST(Log, records_larger_than_a_frame_are_read_back) {
+TEST(LogTest, records_larger_than_a_frame_are_read_back) {
   FailingDevice device;
   History expected;
   {
@@ -108,7 +108,7 @@ TEST(Log, records_larger_than_a_frame_are_read_back) {
   expect_found(&device, expected, true);
 }
 
-TEST(Log, many_idle_sessions_share_one_block) {
+TEST(LogTest, many_idle_sessions_share_one_block) {
   FailingDevice device;
   History expected;
   {
@@ -129,7 +129,7 @@ TEST(Log, many_idle_sessions_share_one_block) {
   expect_found(&device, expected, true);
 }
 
-TEST(Log, an_idle_log_does_no_input_or_output) {
+TEST(LogTest, an_idle_log_does_no_input_or_output) {
   FailingDevice device;
   LogRun run(&device, 3);
   ASSERT_OK(run.open_and_start());
@@ -145,7 +145,7 @@ TEST(Log, an_idle_log_does_no_input_or_output) {
   EXPECT_GT(run.log->durability().durable().number(), durable_before.number() + 100);
 }
 
-TEST(Log, one_commit_costs_one_write_and_one_sync_of_each_logger) {
+TEST(LogTest, one_commit_costs_one_write_and_one_sync_of_each_logger) {
   FailingDevice device;
   LogRun run(&device, 2);
   ASSERT_OK(run.open_and_start());
@@ -161,7 +161,7 @@ TEST(Log, one_commit_costs_one_write_and_one_sync_of_each_logger) {
   EXPECT_EQ(device.calls(Call::kSync) - syncs, 2u);
 }
 
-TEST(Log, segments_that_a_snapshot_covers_are_removed_and_the_rest_stays_readable) {
+TEST(LogTest, segments_that_a_snapshot_covers_are_removed_and_the_rest_stays_readable) {
   FailingDevice device;
   History expected;
   Epoch covered;
@@ -198,7 +198,7 @@ TEST(Log, segments_that_a_snapshot_covers_are_removed_and_the_rest_stays_readabl
   EXPECT_LE(left.front().epoch, covered.number() + 1);
 }
 
-TEST(Log, all_that_is_covered_is_removed_once_the_segments_were_rolled) {
+TEST(LogTest, all_that_is_covered_is_removed_once_the_segments_were_rolled) {
   FailingDevice device;
   LogRun run(&device, 2, 1u << 20);
   ASSERT_OK(run.open_and_start());
@@ -225,7 +225,7 @@ TEST(Log, all_that_is_covered_is_removed_once_the_segments_were_rolled) {
   ASSERT_OK(run.close());
 }
 
-TEST(Log, a_running_log_is_read_up_to_its_durable_epoch) {
+TEST(LogTest, a_running_log_is_read_up_to_its_durable_epoch) {
   FailingDevice device;
   History expected;
   for (std::uint64_t incarnation = 1; incarnation <= 3; ++incarnation) {
@@ -260,7 +260,7 @@ TEST(Log, a_running_log_is_read_up_to_its_durable_epoch) {
   }
 }
 
-TEST(Log, a_directory_opens_with_any_number_of_loggers) {
+TEST(LogTest, a_directory_opens_with_any_number_of_loggers) {
   FailingDevice device;
   History expected;
   std::uint64_t incarnation = 0;
@@ -287,7 +287,7 @@ TEST(Log, a_directory_opens_with_any_number_of_loggers) {
   expect_found(&device, expected, true);
 }
 
-TEST(Log, a_ring_that_is_detached_and_attached_again_goes_on) {
+TEST(LogTest, a_ring_that_is_detached_and_attached_again_goes_on) {
   FailingDevice device;
   History expected;
   {
@@ -306,7 +306,7 @@ TEST(Log, a_ring_that_is_detached_and_attached_again_goes_on) {
   expect_found(&device, expected, true);
 }
 
-TEST(Log, a_session_number_may_come_back_with_a_new_ring) {
+TEST(LogTest, a_session_number_may_come_back_with_a_new_ring) {
   FailingDevice device;
   History expected;
   {

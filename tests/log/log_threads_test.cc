@@ -55,9 +55,9 @@ void hold_logger(const char* place) {
   while (holds_logger.load()) logger_is_held.store(true);
 }
 
-class LogDetach : public ::testing::TestWithParam<const char*> {};
+class LogDetachTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(LogDetach, waits_for_the_step_that_has_seen_the_ring) {
+TEST_P(LogDetachTest, waits_for_the_step_that_has_seen_the_ring) {
   held_place = GetParam();
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
@@ -88,10 +88,10 @@ TEST_P(LogDetach, waits_for_the_step_that_has_seen_the_ring) {
   base::set_sync_point_hook(nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, LogDetach,
+INSTANTIATE_TEST_SUITE_P(Places, LogDetachTest,
                          ::testing::Values("logger:before_write", "logger:before_sync"));
 
-TEST(LogThreads, many_sessions_commit_wait_and_leave_and_all_is_read_back) {
+TEST(LogThreadsTest, many_sessions_commit_wait_and_leave_and_all_is_read_back) {
   const TemporaryFolder folder;
   History expected;
   for (std::uint64_t incarnation = 1; incarnation <= 2; ++incarnation) {

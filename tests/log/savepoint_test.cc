@@ -60,7 +60,7 @@ Savepoint start_and_tear(const FailingDevice& device, const Savepoint& found, st
 
 // Goal: L29. Method: some sectors of the second savepoint reached the device. A start uses the
 // first one, and power fails while it writes a third, of which some sectors reach the device.
-TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
+TEST(SavepointSlotsTest, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
   int torn_twice = 0;
   for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
     FailingDevice device;
@@ -77,7 +77,7 @@ TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
 
 // Goal: L29 after a start that could not sync the slot that it had cleared. The next start sees
 // zeroes there that the device never got (V2).
-TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
+TEST(SavepointSlotsTest, what_was_cleared_without_a_sync_is_cleared_again) {
   for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
     FailingDevice device;
     const auto found = make_torn(&device, first);
@@ -94,7 +94,7 @@ TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
 
 // Goal: the slot that is written next is kept if it is whole, with the oldest savepoint, and
 // cleared if it is not.
-TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes) {
+TEST(SavepointSlotsTest, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));
@@ -112,7 +112,7 @@ TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes)
 
 // Goal: a savepoint file that was cut after its second slot, which has the first savepoint, can be
 // used, and gets the slot for the next one.
-TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
+TEST(SavepointSlotsTest, a_slot_that_is_not_there_is_made) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));
@@ -132,7 +132,7 @@ TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
 
 // Goal: no more than one slot is torn at a time, because a start clears one (L29). Method: the
 // first attempt fails, of the write or of its sync; the second one goes to the same place.
-TEST(SavepointSlots, a_second_attempt_goes_to_the_slot_of_the_first) {
+TEST(SavepointSlotsTest, a_second_attempt_goes_to_the_slot_of_the_first) {
   for (const Call kind : {Call::kWrite, Call::kSync}) {
     FailingDevice device;
     Savepoint savepoint = empty_savepoint();
@@ -150,7 +150,7 @@ TEST(SavepointSlots, a_second_attempt_goes_to_the_slot_of_the_first) {
 }
 
 // Goal: no slot is written again before all others were, so that all wear evenly.
-TEST(SavepointSlots, all_of_them_are_written_in_turn) {
+TEST(SavepointSlotsTest, all_of_them_are_written_in_turn) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));

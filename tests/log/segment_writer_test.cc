@@ -246,16 +246,16 @@ std::uint64_t try_cases(const Setting& setting) {
 
 // Goal: L15, L27. Method: each pair of attempts, with different frames and lengths; power fails, or
 // the process ends, at each call of the second.
-TEST(SegmentWriter, what_is_left_of_an_attempt_that_was_taken_back_is_in_nobodys_way) {
+TEST(SegmentWriterTest, what_is_left_of_an_attempt_that_was_taken_back_is_in_nobodys_way) {
   EXPECT_GE(try_cases(kSmall), 1'000u);
 }
-TEST(SegmentWriter, what_a_file_grew_ahead_by_is_taken_back_as_well) {
+TEST(SegmentWriterTest, what_a_file_grew_ahead_by_is_taken_back_as_well) {
   EXPECT_GE(try_cases(kLarge), 100u);
 }
 
 // Goal: L27, also for the growth of an attempt that was taken back. Method: the file is cut at each
 // block.
-TEST(SegmentWriter, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_the_same_frames) {
+TEST(SegmentWriterTest, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_the_same_frames) {
   for (const std::uint64_t reread : {FailingDevice::kKeepAll, FailingDevice::kDropAll}) {
     for (std::uint64_t failing = 0; failing < 2; ++failing) {
       FailingDevice device;
@@ -280,7 +280,7 @@ TEST(SegmentWriter, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_the_s
 }
 
 // Goal: a seal does not have marks and epochs that were taken back.
-TEST(SegmentWriter, a_seal_says_nothing_of_what_was_taken_back) {
+TEST(SegmentWriterTest, a_seal_says_nothing_of_what_was_taken_back) {
   FailingDevice device;
   Segment segment(&device, kSmall.segment_bytes);
   ASSERT_OK(segment.append_and_sync(kSmall.begun));

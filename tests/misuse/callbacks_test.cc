@@ -22,9 +22,9 @@ void wait_for(const std::atomic<bool>& told) {
 }
 
 // A database whose messages to the operator are kept, and a commit that is not durable yet.
-class CallbackMisuse : public ::testing::Test {
+class CallbackMisuseTest : public ::testing::Test {
  protected:
-  CallbackMisuse() : db_(options()), tree_(must(db_->open_masstree("tree"))) {}
+  CallbackMisuseTest() : db_(options()), tree_(must(db_->open_masstree("tree"))) {}
   Options options() {
     Options options = testing::small_options("");
     options.epoch_interval_us = 1'000'000;
@@ -50,7 +50,7 @@ class CallbackMisuse : public ::testing::Test {
   Masstree tree_;
 };
 
-TEST_F(CallbackMisuse, an_empty_callback_is_not_called) {
+TEST_F(CallbackMisuseTest, an_empty_callback_is_not_called) {
   const Ticket ticket = commit();
   ticket.on_durable({});
   must(ticket.wait_durable());
@@ -63,7 +63,7 @@ TEST_F(CallbackMisuse, an_empty_callback_is_not_called) {
 
 // Goal: a callback that throws ends neither the program nor the calls of others, before the commit
 // is durable and after; the operator reads the exception.
-TEST_F(CallbackMisuse, a_callback_that_throws_is_told_to_the_operator) {
+TEST_F(CallbackMisuseTest, a_callback_that_throws_is_told_to_the_operator) {
   std::atomic<bool> told{false};
   const Ticket ticket = commit();
   ticket.on_durable([](const Status&) { throw std::runtime_error("from the callback"); });
@@ -77,7 +77,7 @@ TEST_F(CallbackMisuse, a_callback_that_throws_is_told_to_the_operator) {
   EXPECT_NE(said().find("at once"), std::string::npos) << said();
 }
 
-TEST_F(CallbackMisuse, close_within_a_callback_is_busy) {
+TEST_F(CallbackMisuseTest, close_within_a_callback_is_busy) {
   std::atomic<bool> told{false};
   const Ticket ticket = commit();
   ticket.on_durable([&](const Status&) {
@@ -91,7 +91,7 @@ TEST_F(CallbackMisuse, close_within_a_callback_is_busy) {
   must(db_->close());
 }
 
-TEST_F(CallbackMisuse, a_progress_sink_may_throw_and_may_not_close) {
+TEST_F(CallbackMisuseTest, a_progress_sink_may_throw_and_may_not_close) {
   commit();
   int calls = 0;
   must(db_->glean([&](const GleanProgress&) {
@@ -104,7 +104,7 @@ TEST_F(CallbackMisuse, a_progress_sink_may_throw_and_may_not_close) {
 }
 
 // Goal: a ticket of no transaction behaves like that of a durable one.
-TEST(TicketMisuse, callbacks_of_a_ticket_of_nothing_may_be_empty_and_may_throw) {
+TEST(TicketMisuseTest, callbacks_of_a_ticket_of_nothing_may_be_empty_and_may_throw) {
   const Ticket ticket;
   ticket.on_durable({});
   bool is_called = false;
@@ -115,7 +115,7 @@ TEST(TicketMisuse, callbacks_of_a_ticket_of_nothing_may_be_empty_and_may_throw) 
   EXPECT_TRUE(is_called);
 }
 
-TEST(LogSinkMisuse, a_log_sink_that_throws_is_survived) {
+TEST(LogSinkMisuseTest, a_log_sink_that_throws_is_survived) {
   Options options = testing::small_options("");
   options.log_sink = [](LogLevel, std::string_view) { throw std::runtime_error("from the sink"); };
   TestDatabase db(options);

@@ -27,7 +27,7 @@ void expect_busy(const Status& status, const std::string& part) {
 
 // Goal: close() with open transactions names their number, threads and ages; all of them go on, new
 // ones begin, and close() works once they have ended.
-TEST(CloseMisuse, close_with_open_transactions_is_busy_and_names_them) {
+TEST(CloseMisuseTest, close_with_open_transactions_is_busy_and_names_them) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   Session first_session = must(db->new_session());
@@ -58,7 +58,7 @@ TEST(CloseMisuse, close_with_open_transactions_is_busy_and_names_them) {
   }
 }
 
-TEST(CloseMisuse, close_within_transact_is_busy_and_the_transaction_commits) {
+TEST(CloseMisuseTest, close_within_transact_is_busy_and_the_transaction_commits) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   must(db->transact([&](Txn& txn) -> Status {
@@ -73,7 +73,7 @@ TEST(CloseMisuse, close_within_transact_is_busy_and_the_transaction_commits) {
 // Goal: transactions that begin while close() checks for open ones go on if it is refused, and get
 // kClosed if it is not; none is cut off. Method: threads run transactions all the time, with
 // pauses; one calls close() until it succeeds because all others have paused.
-TEST(CloseMisuse, close_beside_transactions_of_other_threads_is_busy_or_closes) {
+TEST(CloseMisuseTest, close_beside_transactions_of_other_threads_is_busy_or_closes) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   std::vector<std::thread> threads;
@@ -113,7 +113,7 @@ void destroy_with_an_open_transaction() {
 
 // Goal: a destructor that meets an open transaction ends the program with a sentence that names the
 // mistake.
-TEST(CloseMisuse, a_destructor_with_an_open_transaction_ends_the_program_with_a_sentence) {
+TEST(CloseMisuseTest, a_destructor_with_an_open_transaction_ends_the_program_with_a_sentence) {
   EXPECT_DEATH(destroy_with_an_open_transaction(),
                "^foedus: a Database is destroyed while it is in use; .*1 transaction is open: "
                "session 0, thread [0-9]+, for [0-9]+ ms");

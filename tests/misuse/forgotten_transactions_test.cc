@@ -36,7 +36,7 @@ void wait_until_revoked(Txn* txn, const Array& array) {
 }
 
 // Method: one transaction locks a record and is left alone; another thread writes that record.
-TEST(ForgottenTxnMisuse, a_lock_is_given_up_at_the_timeout) {
+TEST(ForgottenTxnMisuseTest, a_lock_is_given_up_at_the_timeout) {
   TestDatabase db(with_timeout());
   const Array array = must(db->open_array("array", 10, 8));
   Session session = must(db->new_session());
@@ -59,7 +59,7 @@ TEST(ForgottenTxnMisuse, a_lock_is_given_up_at_the_timeout) {
 }
 
 // Method: the function that transact() runs takes longer than the timeout.
-TEST(ForgottenTxnMisuse, transact_reports_the_timeout_and_commits_nothing) {
+TEST(ForgottenTxnMisuseTest, transact_reports_the_timeout_and_commits_nothing) {
   TestDatabase db(with_timeout());
   const Array array = must(db->open_array("array", 10, 8));
   const Status status = db->transact([&](Txn& txn) -> Status {
@@ -73,7 +73,7 @@ TEST(ForgottenTxnMisuse, transact_reports_the_timeout_and_commits_nothing) {
 }
 
 // Method: the watch has decided, and the owner commits before it acts. Either may roll back.
-TEST(ForgottenTxnMisuse, a_commit_beside_the_watch_reports_what_happened) {
+TEST(ForgottenTxnMisuseTest, a_commit_beside_the_watch_reports_what_happened) {
   TestDatabase db(with_timeout());
   const Array array = must(db->open_array("array", 10, 8));
   Session session = must(db->new_session());
@@ -89,7 +89,7 @@ TEST(ForgottenTxnMisuse, a_commit_beside_the_watch_reports_what_happened) {
 }
 
 // Method: many short transactions beside a timeout that none of them reaches.
-TEST(ForgottenTxnMisuse, short_transactions_do_not_meet_the_timeout) {
+TEST(ForgottenTxnMisuseTest, short_transactions_do_not_meet_the_timeout) {
   Options options = small_options("");
   options.transaction_timeout_us = 60'000'000;
   TestDatabase db(options);
@@ -104,7 +104,7 @@ TEST(ForgottenTxnMisuse, short_transactions_do_not_meet_the_timeout) {
 
 // Goal: the error names the forgotten transaction. Method: no timeout; one transaction is left
 // open, and others write until there is no memory left.
-TEST(ForgottenTxnMisuse, are_named_where_memory_runs_out) {
+TEST(ForgottenTxnMisuseTest, are_named_where_memory_runs_out) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
   options.glean.memory_bytes = 16u << 20;

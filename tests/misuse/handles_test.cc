@@ -98,7 +98,7 @@ std::string contents(TestDatabase& db) {
 // Goal: every operation refuses a handle of another database, in every isolation; the text names
 // both directories. The transaction goes on, and neither database has changed, also after both were
 // opened again. Method: two databases whose storages have the same ids.
-TEST(HandleMisuse, a_handle_of_another_database_does_nothing_and_is_named) {
+TEST(HandleMisuseTest, a_handle_of_another_database_does_nothing_and_is_named) {
   TestDatabase own;
   TestDatabase other;
   const Handles own_handles(own);
@@ -132,7 +132,7 @@ TEST(HandleMisuse, a_handle_of_another_database_does_nothing_and_is_named) {
 
 // Goal: a handle from before its database was closed and opened again is refused so, and neither it
 // nor its copy uses freed memory (AddressSanitizer checks).
-TEST(HandleMisuse, a_handle_from_before_a_close_is_refused_as_closed) {
+TEST(HandleMisuseTest, a_handle_from_before_a_close_is_refused_as_closed) {
   TestDatabase db;
   const Handles stale(db);
   fill(db, stale, "own row.");
@@ -153,7 +153,7 @@ TEST(HandleMisuse, a_handle_from_before_a_close_is_refused_as_closed) {
   EXPECT_EQ(contents(db), before);
 }
 
-TEST(HandleMisuse, handles_of_two_openings_are_not_equal) {
+TEST(HandleMisuseTest, handles_of_two_openings_are_not_equal) {
   TestDatabase db;
   const Masstree stale = must(db->open_masstree("tree"));
   EXPECT_EQ(stale, must(db->open_masstree("tree")));

@@ -13,7 +13,7 @@ namespace {
 using testing::must;
 using testing::TestDatabase;
 
-class KeyMistakes : public ::testing::Test {
+class KeyMistakesTest : public ::testing::Test {
  protected:
   void put(const Key& key) {
     must(db_->transact([&](Txn& txn) { return txn.put(tree_, key, "row"); }));
@@ -45,7 +45,7 @@ class KeyMistakes : public ::testing::Test {
 };
 
 // A program that searches a number does not think of the type of a literal or variable.
-TEST_F(KeyMistakes, a_number_is_found_in_whatever_type_it_is_looked_for) {
+TEST_F(KeyMistakesTest, a_number_is_found_in_whatever_type_it_is_looked_for) {
   enum class Number : std::uint8_t { kOne = 1 };
   put(key(1));
   EXPECT_TRUE(has(key(1u)) && has(key(1ull)) && has(key(std::int8_t{1})) && has(key(true)));
@@ -55,7 +55,7 @@ TEST_F(KeyMistakes, a_number_is_found_in_whatever_type_it_is_looked_for) {
   EXPECT_FALSE(has(key(-1)));
 }
 
-TEST_F(KeyMistakes, bounds_of_another_integer_type_are_those_of_the_values) {
+TEST_F(KeyMistakesTest, bounds_of_another_integer_type_are_those_of_the_values) {
   for (std::uint64_t i = 0; i < 1'000; ++i) put(key("n", i));
   const auto in = [&](const Key& low, const Key& high) { return names_from(low, high).size(); };
   EXPECT_EQ(in(key("n", 10), key("n", 300)), 290u);
@@ -64,7 +64,7 @@ TEST_F(KeyMistakes, bounds_of_another_integer_type_are_those_of_the_values) {
 }
 
 // A string of a key has an end; a prefix has none.
-TEST_F(KeyMistakes, the_key_of_a_beginning_is_not_the_beginning_of_keys) {
+TEST_F(KeyMistakesTest, the_key_of_a_beginning_is_not_the_beginning_of_keys) {
   for (const char* name : {"Paderborn", "Par", "Paris", "Parma", "Pasadena"}) put(key(name, 7u));
   EXPECT_EQ(names_with(key("Par")), (std::vector<std::string>{"Par"})) << "rows of this name";
   const std::vector<std::string> all = {"Par", "Paris", "Parma"};
@@ -75,7 +75,7 @@ TEST_F(KeyMistakes, the_key_of_a_beginning_is_not_the_beginning_of_keys) {
 }
 
 // There is no byte above 0xff, and a zero byte at the end of a prefix does not end a string.
-TEST_F(KeyMistakes, a_prefix_may_end_with_any_byte) {
+TEST_F(KeyMistakesTest, a_prefix_may_end_with_any_byte) {
   const std::string high = "a\xff";
   const std::string zero("a\0", 2);
   for (const std::string& name : {high, high + "x", zero, zero + "x"}) put(key(name, 7u));
@@ -99,7 +99,7 @@ concept IsFixed = requires(T value) {
   big_endian<Width>(value);
 };
 
-TEST_F(KeyMistakes, parts_that_would_be_another_key_do_not_compile) {
+TEST_F(KeyMistakesTest, parts_that_would_be_another_key_do_not_compile) {
   EXPECT_TRUE((IsKey<int, std::string, double>));
   EXPECT_FALSE((IsKey<Key, int>)) << "its bytes would be encoded twice";
   EXPECT_FALSE((IsKey<int*> || IsKey<std::nullptr_t> || IsKey<long double>));
@@ -110,7 +110,7 @@ TEST_F(KeyMistakes, parts_that_would_be_another_key_do_not_compile) {
 }
 
 // The text names the part that has another type.
-TEST_F(KeyMistakes, a_key_of_other_columns_is_refused_with_part_and_byte) {
+TEST_F(KeyMistakesTest, a_key_of_other_columns_is_refused_with_part_and_byte) {
   const auto text = [](const auto& decoded) {
     EXPECT_EQ(decoded.code(), ErrorCode::kInvalidArgument);
     return decoded.status().message();
@@ -128,13 +128,13 @@ TEST_F(KeyMistakes, a_key_of_other_columns_is_refused_with_part_and_byte) {
 }
 
 // Eight bytes of any kind are a double, and any bytes before 00 00 are a string.
-TEST_F(KeyMistakes, some_keys_of_other_columns_cannot_be_told) {
+TEST_F(KeyMistakesTest, some_keys_of_other_columns_cannot_be_told) {
   EXPECT_TRUE((decode<double, std::string>(key(70'000, "Paris")).is_ok()));
   EXPECT_TRUE((decode<std::string>(key(70'000, "Paris")).is_ok()));
 }
 
 // A remaining mistake: a key of another kind of part is another key.
-TEST_F(KeyMistakes, a_number_of_another_kind_is_another_key) {
+TEST_F(KeyMistakesTest, a_number_of_another_kind_is_another_key) {
   put(key(1));
   EXPECT_FALSE(has(key(1.0)));
   EXPECT_FALSE(has(key("1")));

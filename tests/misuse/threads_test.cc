@@ -61,13 +61,13 @@ void expect_in_turn(std::uint64_t memory_bytes, unsigned threads) {
   EXPECT_EQ(rows, std::uint64_t{threads} * kRounds);
 }
 
-TEST(ThreadMisuse, five_hundred_threads_in_turn_work_in_256_MiB) {
+TEST(ThreadMisuseTest, five_hundred_threads_in_turn_work_in_256_mib) {
   expect_in_turn(256u << 20, 500);
 }
-TEST(ThreadMisuse, a_hundred_threads_in_turn_work_in_64_MiB) { expect_in_turn(64u << 20, 100); }
+TEST(ThreadMisuseTest, a_hundred_threads_in_turn_work_in_64_mib) { expect_in_turn(64u << 20, 100); }
 
 // Goal: all threads can transact at once: those without a session wait for one, and none fails.
-TEST(ThreadMisuse, two_hundred_threads_at_once_work_in_64_MiB) {
+TEST(ThreadMisuseTest, two_hundred_threads_at_once_work_in_64_mib) {
   TestDatabase db(options_of(64u << 20));
   const Hash hash = must(db->open_hash("hash"));
   std::vector<std::thread> pool;
@@ -88,7 +88,7 @@ TEST(ThreadMisuse, two_hundred_threads_at_once_work_in_64_MiB) {
 
 // Goal: a transact() without a free session waits for its timeout, and then names the holders of
 // sessions. Method: one session, which a transaction of this thread holds.
-TEST(ThreadMisuse, a_transact_without_a_session_names_who_has_them) {
+TEST(ThreadMisuseTest, a_transact_without_a_session_names_who_has_them) {
   Options options = testing::small_options("");
   options.sessions_max = 1;
   TestDatabase db(options);
@@ -124,7 +124,7 @@ void use_by_two_threads() {
 
 // Goal: use of a Txn by two threads, which no lock prevents, is reported in builds that check for
 // it.
-TEST(ThreadMisuse, a_txn_of_two_threads_ends_a_checked_program_with_a_sentence) {
+TEST(ThreadMisuseTest, a_txn_of_two_threads_ends_a_checked_program_with_a_sentence) {
   EXPECT_DEATH(use_by_two_threads(),
                "^foedus: a transaction is used by two threads at the same time: thread [0-9]+ "
                "begins an operation while thread [0-9]+ is in one");

@@ -19,7 +19,7 @@ bool has(TestDatabase& db, const Masstree& tree, std::string_view key) {
 
 // Goal: a Txn that outlives its Session was rolled back with it, and does not act on the next
 // transaction of the internal session. Method: there is only one session.
-TEST(TxnMisuse, a_txn_that_outlives_its_session_does_not_act_on_the_next_owner) {
+TEST(TxnMisuseTest, a_txn_that_outlives_its_session_does_not_act_on_the_next_owner) {
   Options options = testing::small_options("");
   options.sessions_max = 1;
   TestDatabase db(options);
@@ -52,7 +52,7 @@ TEST(TxnMisuse, a_txn_that_outlives_its_session_does_not_act_on_the_next_owner) 
 
 // Goal: objects that outlive the database are refused, and their destructors do not touch it
 // (AddressSanitizer checks).
-TEST(TxnMisuse, objects_that_outlive_their_database_are_closed) {
+TEST(TxnMisuseTest, objects_that_outlive_their_database_are_closed) {
   auto db = std::make_unique<TestDatabase>();
   const Masstree tree = must((*db)->open_masstree("tree"));
   std::optional<Session> session = must((*db)->new_session());
@@ -68,7 +68,7 @@ TEST(TxnMisuse, objects_that_outlive_their_database_are_closed) {
   session.reset();
 }
 
-TEST(TxnMisuse, a_session_of_a_closed_database_begins_nothing) {
+TEST(TxnMisuseTest, a_session_of_a_closed_database_begins_nothing) {
   TestDatabase db;
   Session session = must(db->new_session());
   must(db->close());
@@ -76,14 +76,14 @@ TEST(TxnMisuse, a_session_of_a_closed_database_begins_nothing) {
   EXPECT_EQ(db->new_session().status().code(), ErrorCode::kClosed);
 }
 
-TEST(TxnMisuse, a_moved_session_begins_nothing) {
+TEST(TxnMisuseTest, a_moved_session_begins_nothing) {
   TestDatabase db;
   Session session = must(db->new_session());
   const Session moved = std::move(session);
   EXPECT_EQ(session.begin().status().code(), ErrorCode::kClosed);  // NOLINT: the mistake
 }
 
-TEST(TxnMisuse, a_session_has_one_transaction_at_a_time) {
+TEST(TxnMisuseTest, a_session_has_one_transaction_at_a_time) {
   TestDatabase db;
   Session session = must(db->new_session());
   Txn txn = must(session.begin());
@@ -94,7 +94,7 @@ TEST(TxnMisuse, a_session_has_one_transaction_at_a_time) {
 }
 
 // Goal: rollback() inside transact() undoes the transaction; success afterwards is no commit.
-TEST(TxnMisuse, a_rollback_within_transact_is_never_a_commit) {
+TEST(TxnMisuseTest, a_rollback_within_transact_is_never_a_commit) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   int calls = 0;
@@ -119,7 +119,7 @@ TEST(TxnMisuse, a_rollback_within_transact_is_never_a_commit) {
 
 // Goal: the reads before a rollback have to hold, as before any other error; otherwise it is a
 // conflict, and the function runs again. Method: another transaction changes a row that was read.
-TEST(TxnMisuse, a_rollback_that_rests_on_stale_reads_is_run_again) {
+TEST(TxnMisuseTest, a_rollback_that_rests_on_stale_reads_is_run_again) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   Session other = must(db->new_session());
@@ -138,7 +138,7 @@ TEST(TxnMisuse, a_rollback_that_rests_on_stale_reads_is_run_again) {
 }
 
 // Goal: a Txn that is moved out of transact() is still ended by it.
-TEST(TxnMisuse, a_txn_that_is_moved_out_of_transact_is_rolled_back) {
+TEST(TxnMisuseTest, a_txn_that_is_moved_out_of_transact_is_rolled_back) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   std::optional<Txn> kept;
@@ -161,7 +161,7 @@ TEST(TxnMisuse, a_txn_that_is_moved_out_of_transact_is_rolled_back) {
   for (const char* const key : {"kept", "late", "gone"}) EXPECT_FALSE(has(db, tree, key)) << key;
 }
 
-TEST(TxnMisuse, commit_within_transact_is_refused_and_the_transaction_goes_on) {
+TEST(TxnMisuseTest, commit_within_transact_is_refused_and_the_transaction_goes_on) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));
   must(db->transact([&](Txn& txn) -> Status {
@@ -173,7 +173,7 @@ TEST(TxnMisuse, commit_within_transact_is_refused_and_the_transaction_goes_on) {
 
 // Mistake: a transaction drops a storage that it has read: each try would fail, and repeat the
 // drop.
-TEST(TxnMisuse, a_drop_within_transact_is_refused_at_once) {
+TEST(TxnMisuseTest, a_drop_within_transact_is_refused_at_once) {
   TestDatabase db;
   const Array array = must(db->open_array("array", 10, 8));
   int tries = 0;

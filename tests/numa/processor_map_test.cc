@@ -29,20 +29,20 @@ std::string shown(const ProcessorMap& map, std::uint32_t processors) {
   return text;
 }
 
-TEST(ProcessorMap, emulated_socs_have_contiguous_blocks_of_processors) {
+TEST(ProcessorMapTest, emulated_socs_have_contiguous_blocks_of_processors) {
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(4), 1), 4), "0 0 0 0");
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(8), 2), 8), "0 0 0 0 1 1 1 1");
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(4), 4), 4), "0 1 2 3");
 }
 
-TEST(ProcessorMap, a_processor_has_several_of_more_socs_than_there_are_processors) {
+TEST(ProcessorMapTest, a_processor_has_several_of_more_socs_than_there_are_processors) {
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(1), 3), 1), "0-2");
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(2), 8), 2), "0-3 4-7");
   EXPECT_EQ(shown(ProcessorMap::in_blocks(first(2), 3), 2), "0 1-2");
 }
 
 // N8, for every size: each SOC has a processor, and processors share all of their SOCs or none.
-TEST(ProcessorMap, blocks_cover_all_socs_in_order_and_are_of_one_size_but_for_one) {
+TEST(ProcessorMapTest, blocks_cover_all_socs_in_order_and_are_of_one_size_but_for_one) {
   for (std::uint32_t processors = 1; processors <= 40; ++processors) {
     for (std::uint32_t socs = 1; socs <= 64; ++socs) {
       const ProcessorMap map = ProcessorMap::in_blocks(first(processors), socs);
@@ -67,13 +67,13 @@ TEST(ProcessorMap, blocks_cover_all_socs_in_order_and_are_of_one_size_but_for_on
   }
 }
 
-TEST(ProcessorMap, a_processor_that_could_not_be_used_counts_as_the_next_lower_one) {
+TEST(ProcessorMapTest, a_processor_that_could_not_be_used_counts_as_the_next_lower_one) {
   const ProcessorMap map = ProcessorMap::in_blocks(Processors{2, 3, 6, 7}, 2);
   EXPECT_EQ(shown(map, 10), "0 0 0 0 0 0 1 1 1 1");
   EXPECT_EQ(map.socs_of(4'000).begin, 1u);
 }
 
-TEST(ProcessorMap, nodes_may_have_processors_in_any_order) {
+TEST(ProcessorMapTest, nodes_may_have_processors_in_any_order) {
   const std::vector<Processors> nodes = {{0, 2, 4}, {1, 3, 5}};
   EXPECT_EQ(shown(ProcessorMap::of_socs(nodes), 7), "0 1 0 1 0 1 1");
 }

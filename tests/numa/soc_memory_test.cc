@@ -40,7 +40,7 @@ bool is_readable(const char* address) {
   return readable;
 }
 
-TEST(SocMemory, AReservationIsAlignedAndRoundedUpToHugePages) {
+TEST(SocMemoryTest, a_reservation_is_aligned_and_rounded_up_to_huge_pages) {
   for (const std::uint64_t bytes : {std::uint64_t{1}, kHuge, kHuge + 1, 64 * kHuge}) {
     const SocMemory memory = reserved(bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.begin()) % kHuge, 0u);
@@ -48,12 +48,12 @@ TEST(SocMemory, AReservationIsAlignedAndRoundedUpToHugePages) {
   }
 }
 
-TEST(SocMemory, ALargeReservationCostsNoMemory) {
+TEST(SocMemoryTest, a_large_reservation_costs_no_memory) {
   const SocMemory memory = reserved(kLargeBytes);
   EXPECT_NE(memory.begin(), nullptr);
 }
 
-TEST(SocMemory, CommittedMemoryIsZeroAndKeepsWhatIsWrittenWhenMoreIsCommitted) {
+TEST(SocMemoryTest, committed_memory_is_zero_and_keeps_what_is_written_when_more_is_committed) {
   SocMemory memory = reserved(4 * kHuge);
   ASSERT_TRUE(memory.commit(0, kSmall).is_ok());
   EXPECT_EQ(std::count(memory.begin(), memory.begin() + kSmall, 0),
@@ -65,19 +65,19 @@ TEST(SocMemory, CommittedMemoryIsZeroAndKeepsWhatIsWrittenWhenMoreIsCommitted) {
   memory.begin()[2 * kHuge - 1] = 1;
 }
 
-TEST(SocMemory, ReservedMemoryThatIsNotCommittedCannotBeTouched) {
+TEST(SocMemoryTest, reserved_memory_that_is_not_committed_cannot_be_touched) {
   SocMemory memory = reserved(kHuge);
   ASSERT_TRUE(memory.commit(0, kSmall).is_ok());
   EXPECT_TRUE(is_readable(memory.begin()));
   EXPECT_FALSE(is_readable(memory.begin() + kSmall));
 }
 
-TEST(SocMemoryDeathTest, APartBeyondTheEndIsImpossible) {
+TEST(SocMemoryDeathTest, a_part_beyond_the_end_is_impossible) {
   SocMemory memory = reserved(kHuge);
   EXPECT_DEATH((void)memory.commit(kHuge - kSmall, 2 * kSmall), "offset \\+ bytes <= bytes_");
 }
 
-TEST(SocMemory, MoreAddressesThanThereAreIsOutOfMemory) {
+TEST(SocMemoryTest, more_addresses_than_there_are_is_out_of_memory) {
   for (const unsigned shift : {47u, 60u, 63u}) {
     const Result<SocMemory> memory = SocMemory::reserve(std::uint64_t{1} << shift, Facility::kTry);
     ASSERT_FALSE(memory.is_ok());
@@ -91,7 +91,7 @@ TEST(SocMemory, MoreAddressesThanThereAreIsOutOfMemory) {
   EXPECT_EQ(ring.status().error_number(), ENOMEM);
 }
 
-TEST(SocMemory, HugePagesAreReportedOnlyIfAskedForAndRequiredOnesFailByName) {
+TEST(SocMemoryTest, huge_pages_are_reported_only_if_asked_for_and_required_ones_fail_by_name) {
   EXPECT_FALSE(reserved(kHuge, Facility::kOff).has_huge_pages());
   // Other processes change the number of free huge pages, so a try counts only if that stayed.
   for (int i = 0; i < 100; ++i) {
@@ -104,7 +104,7 @@ TEST(SocMemory, HugePagesAreReportedOnlyIfAskedForAndRequiredOnesFailByName) {
   FAIL() << "required memory and memory that tries never agree";
 }
 
-TEST(SocMemory, ARingIsCommittedAlignedAndZero) {
+TEST(SocMemoryTest, a_ring_is_committed_aligned_and_zero) {
   const Result<Topology> topology = Topology::make(4);
   for (std::uint32_t soc = 0; soc < 4; ++soc) {
     Result<SocMemory> ring =
@@ -117,7 +117,7 @@ TEST(SocMemory, ARingIsCommittedAlignedAndZero) {
   }
 }
 
-TEST(SocMemory, HomesOnEmulatedSocsAreIgnoredUnlessRequired) {
+TEST(SocMemoryTest, homes_on_emulated_socs_are_ignored_unless_required) {
   const Result<Topology> topology = Topology::make(kMaxSocs);
   SocMemory memory = reserved(kHuge);
   EXPECT_TRUE(memory.place(*topology, 3, 0, kHuge, Facility::kTry).is_ok());
@@ -126,7 +126,7 @@ TEST(SocMemory, HomesOnEmulatedSocsAreIgnoredUnlessRequired) {
             ErrorCode::kNotSupported);
 }
 
-TEST(SocMemory, HomesOnRealSocsAreAccepted) {
+TEST(SocMemoryTest, homes_on_real_socs_are_accepted) {
   const Result<Topology> topology = Topology::make(0);
   if (topology->is_emulated()) GTEST_SKIP() << "memory policies do not work here";
   SocMemory memory = reserved(topology->socs() * kHuge);
@@ -139,7 +139,7 @@ TEST(SocMemory, HomesOnRealSocsAreAccepted) {
   memory.prefault(0, memory.bytes());
 }
 
-TEST(SocMemory, MovingHandsTheRangeOver) {
+TEST(SocMemoryTest, moving_hands_the_range_over) {
   SocMemory first = reserved(kHuge);
   char* const begin = first.begin();
   SocMemory second(std::move(first));
@@ -152,7 +152,7 @@ TEST(SocMemory, MovingHandsTheRangeOver) {
 }
 
 // N6: the child of a fork has no mapping at the address.
-TEST(SocMemory, AForkedChildDoesNotInheritTheMemory) {
+TEST(SocMemoryTest, a_forked_child_does_not_inherit_the_memory) {
 #if defined(FOEDUS_TSAN)
   GTEST_SKIP() << "the sanitizer maps memory of its own into the gap in the child";
 #endif
@@ -169,7 +169,7 @@ TEST(SocMemory, AForkedChildDoesNotInheritTheMemory) {
 }
 
 // One thread counts in every page while another backs the same pages again and again.
-TEST(SocMemory, PrefaultingChangesNothingUnderAWriter) {
+TEST(SocMemoryTest, prefaulting_changes_nothing_under_a_writer) {
   constexpr std::uint64_t kPages = 64;
   SocMemory memory = reserved(kHuge);
   ASSERT_TRUE(memory.commit(0, kPages * kSmall).is_ok());

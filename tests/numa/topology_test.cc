@@ -10,14 +10,14 @@
 namespace foedus::numa {
 namespace {
 
-TEST(Topology, ZeroStandsForTheMachinesNumber) {
+TEST(TopologyTest, zero_stands_for_the_machines_number) {
   const Result<Topology> topology = Topology::make(0);
   ASSERT_TRUE(topology.is_ok());
   EXPECT_GE(topology->socs(), 1u);
   EXPECT_LE(topology->socs(), kMaxSocs);
 }
 
-TEST(Topology, AnyOtherNumberIsEmulated) {
+TEST(TopologyTest, any_other_number_is_emulated) {
   const std::uint32_t machine_socs = Topology::make(0)->socs();
   for (const std::uint32_t socs : {1u, 2u, 3u, 8u, kMaxSocs}) {
     const Result<Topology> topology = Topology::make(socs);
@@ -27,7 +27,7 @@ TEST(Topology, AnyOtherNumberIsEmulated) {
   }
 }
 
-TEST(Topology, MoreSocsThanTheLimitAreRefusedByName) {
+TEST(TopologyTest, more_socs_than_the_limit_are_refused_by_name) {
   const Result<Topology> topology = Topology::make(kMaxSocs + 1);
   ASSERT_FALSE(topology.is_ok());
   EXPECT_EQ(topology.code(), ErrorCode::kInvalidArgument);
@@ -35,7 +35,7 @@ TEST(Topology, MoreSocsThanTheLimitAreRefusedByName) {
 }
 
 // Goal: a runtime that has processors of its own decides, whatever machine the test runs on.
-TEST(Topology, ProcessorsOfARuntimeAreDealtOutToEmulatedSocs) {
+TEST(TopologyTest, processors_of_a_runtime_are_dealt_out_to_emulated_socs) {
   const Result<Topology> topology = Topology::make(2, 4);
   EXPECT_TRUE(topology->is_emulated());
   EXPECT_EQ(topology->socs_of(1).begin, 0u);
@@ -45,7 +45,7 @@ TEST(Topology, ProcessorsOfARuntimeAreDealtOutToEmulatedSocs) {
   EXPECT_TRUE(Topology::make(1, 1)->is_emulated());
 }
 
-TEST(Topology, EveryProcessorOfTheMachineHasASoc) {
+TEST(TopologyTest, every_processor_of_the_machine_has_a_soc) {
   for (const std::uint32_t socs : {0u, 2u, 8u}) {
     const Result<Topology> topology = Topology::make(socs);
     const SocRange here = topology->socs_of(base::current_processor());
@@ -54,7 +54,7 @@ TEST(Topology, EveryProcessorOfTheMachineHasASoc) {
   }
 }
 
-TEST(Topology, BindingToEmulatedSocsIsPossibleForNobodyAndAnErrorOnlyIfRequired) {
+TEST(TopologyTest, binding_to_emulated_socs_is_possible_for_nobody_and_an_error_only_if_required) {
   const Result<Topology> topology = Topology::make(kMaxSocs);
   ASSERT_TRUE(topology->is_emulated());
   EXPECT_FALSE(topology->can_bind(Facility::kTry));
@@ -66,7 +66,7 @@ TEST(Topology, BindingToEmulatedSocsIsPossibleForNobodyAndAnErrorOnlyIfRequired)
 
 // On machines and in containers where policies work, each SOC is another node, with processors of
 // its own.
-TEST(Topology, RealSocsAreDistinctNodesWithProcessorsOfTheirOwn) {
+TEST(TopologyTest, real_socs_are_distinct_nodes_with_processors_of_their_own) {
   const Result<Topology> topology = Topology::make(0);
   if (topology->is_emulated()) GTEST_SKIP() << "memory policies do not work here";
   EXPECT_FALSE(topology->can_bind(Facility::kOff));
@@ -86,7 +86,7 @@ TEST(Topology, RealSocsAreDistinctNodesWithProcessorsOfTheirOwn) {
 }
 
 // Goal: making a topology binds only a thread of its own.
-TEST(Topology, TheThreadThatMakesATopologyKeepsItsProcessors) {
+TEST(TopologyTest, the_thread_that_makes_a_topology_keeps_its_processors) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
   ASSERT_TRUE(Topology::make(0).is_ok());
@@ -95,7 +95,7 @@ TEST(Topology, TheThreadThatMakesATopologyKeepsItsProcessors) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-TEST(TopologyDeathTest, ASocBeyondTheLastIsImpossible) {
+TEST(TopologyDeathTest, a_soc_beyond_the_last_is_impossible) {
   const Result<Topology> topology = Topology::make(2);
   EXPECT_DEATH((void)topology->background_processors(2, Facility::kTry), "soc < socs_");
 }

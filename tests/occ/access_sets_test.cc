@@ -20,7 +20,7 @@ std::uint64_t given_seed() {
 }
 
 // Goal: the index agrees with a map through growth, replacement and clearing.
-TEST(AddressIndexTest, AgreesWithAMap) {
+TEST(AddressIndexTest, agrees_with_a_map) {
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   base::Random random(seed);
@@ -76,7 +76,7 @@ class WriteSetTest : public ::testing::Test {
 using Orders = std::vector<std::uint32_t>;
 using log::LogRecordType;
 
-TEST_F(WriteSetTest, ChainsBeginWithTheNewestWholeWrite) {
+TEST_F(WriteSetTest, chains_begin_with_the_newest_whole_write) {
   page::RecordHeader* const a = record();
   page::RecordHeader* const b = record();
   EXPECT_FALSE(set_.contains(a));
@@ -97,7 +97,7 @@ TEST_F(WriteSetTest, ChainsBeginWithTheNewestWholeWrite) {
 }
 
 // Goal: entries of a moved record are found by its new address and by the old one.
-TEST_F(WriteSetTest, MovedRecordsKeepTheirChain) {
+TEST_F(WriteSetTest, moved_records_keep_their_chain) {
   page::RecordHeader* const from = record();
   page::RecordHeader* const to = record();
   page::RecordHeader* const further = record();
@@ -116,7 +116,7 @@ TEST_F(WriteSetTest, MovedRecordsKeepTheirChain) {
 }
 
 // Entries that a later whole-row put hides from readers move, too.
-TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
+TEST_F(WriteSetTest, every_write_of_a_moved_record_moves) {
   page::RecordHeader* const from = record();
   page::RecordHeader* const to = record();
   add(from, LogRecordType::kIncrement);
@@ -131,7 +131,7 @@ TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
 
 // Goal: a record has the writes that a model has of it, at any time. Method: few writes and many,
 // records with one write each, with several, and records that move.
-TEST_F(WriteSetTest, AgreesWithAModel) {
+TEST_F(WriteSetTest, agrees_with_a_model) {
   constexpr std::uint64_t kWritten = 6'000;  // of the records, which move to the other ones
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
@@ -184,7 +184,7 @@ TEST_F(WriteSetTest, AgreesWithAModel) {
 }
 
 // All sessions lock in the order of addresses, and apply a record's writes in the order of calls.
-TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
+TEST_F(WriteSetTest, entries_are_sorted_by_address_and_then_by_call) {
   page::RecordHeader records[3];
   for (const std::size_t i : {2u, 0u, 1u, 2u, 0u, 2u}) add(&records[i], LogRecordType::kIncrement);
   set_.sort();
@@ -198,7 +198,7 @@ TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
   EXPECT_EQ(sorted, expected);
 }
 
-TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
+TEST(PageSetTest, own_changes_are_followed_only_from_what_was_true) {
   const auto page = std::make_unique<page::PageHeader>();
   const auto twin = std::make_unique<page::PageHeader>();
   PageSet set;
@@ -219,7 +219,7 @@ TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
 
 // Goal: held locks are found by their places, also after moves, and a wait for them cannot
 // deadlock.
-TEST(HeldLocksTest, AgreesWithAMap) {
+TEST(HeldLocksTest, agrees_with_a_map) {
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   base::Random random(seed);
@@ -258,7 +258,7 @@ TEST(HeldLocksTest, AgreesWithAMap) {
   }
 }
 
-TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {
+TEST(WaiterPoolTest, waiters_stay_where_they_are) {
   WaiterPool pool(nullptr, 4);
   std::vector<LockWaiter*> first;
   for (int i = 0; i < 1000; ++i) first.push_back(pool.take());
@@ -267,7 +267,7 @@ TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {
 }
 
 // The test covers the last one of a block and the first one of the next.
-TEST(WaiterPoolTest, WaitersSayWhoseTheyAre) {
+TEST(WaiterPoolTest, waiters_say_whose_they_are) {
   WaiterPool pool(nullptr, 4);
   WaiterPool of_no_session;
   for (int i = 0; i < 600; ++i) {

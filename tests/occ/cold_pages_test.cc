@@ -71,7 +71,7 @@ class ColdPagesTest : public ::testing::Test {
   ColdPages cold_{{.cache = cache_.get(), .clock = &clock_, .session = kSession}};
 };
 
-TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
+TEST_F(ColdPagesTest, the_outermost_search_ends_the_pin) {
   {
     const ColdReads reads(&cold_);
     EXPECT_EQ(pin_of(kSession), 0u);  // sets no pin until there is a page
@@ -89,7 +89,7 @@ TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
 }
 
 // The pin protects the page of the pointer, so a hint may be written to the pointer.
-TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
+TEST_F(ColdPagesTest, a_child_is_found_under_the_pin_of_its_parent) {
   page::DualPagePointer pointer;
   pointer.store({page::VolatilePageId(), page_of(1)});
   const ColdReads reads(&cold_);
@@ -108,13 +108,13 @@ TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
   EXPECT_NE(pointer.hint(), 0u);
 }
 
-TEST_F(ColdPagesTest, APageOutsideOfASearchIsABug) {
+TEST_F(ColdPagesTest, a_page_outside_of_a_search_is_a_bug) {
   EXPECT_DEATH(cold_.page(page_of(1)), "open_ != 0");
 }
 
 // The clock advances only for waiters. A transaction of any length can read a hundred times the
 // size of the cache, because its pin of reclamation is not the cache pin.
-TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
+TEST_F(ColdPagesTest, a_transaction_reads_a_hundred_times_the_cache) {
   clock_.pin(kSession);
   const std::uint64_t begin_us = runtime_.now_us();
   read(0, 100 * kFrames);
@@ -125,7 +125,7 @@ TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
 }
 
 // A single search can do so, too: each page() releases the page before.
-TEST_F(ColdPagesTest, OneSearchMayBeLongerThanTheCache) {
+TEST_F(ColdPagesTest, one_search_may_be_longer_than_the_cache) {
   const ColdReads reads(&cold_);
   for (std::uint32_t i = 0; i < 10 * kFrames; ++i) {
     const page::PageHeader* const page = cold_.page(page_of(i));
@@ -154,7 +154,7 @@ class Search : public base::Task {
   bool is_first_ = true;
 };
 
-TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
+TEST_F(ColdPagesTest, waits_while_another_search_holds_the_frames) {
   Search search(&clock_, 30'000);
   runtime_.start(&search);
   const std::uint64_t begin_us = runtime_.now_us();
@@ -167,7 +167,7 @@ TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
 }
 
 // No frame becomes free: the call fails after five seconds and leaves no state.
-TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
+TEST_F(ColdPagesTest, says_out_of_memory_after_a_while_and_works_again_later) {
   clock_.pin_cache(7);
   std::uint32_t i = 0;
   for (bool is_found = true; is_found && i < 1000; i += is_found) {
@@ -186,7 +186,7 @@ TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
   read(1000, 4 * kFrames);
 }
 
-TEST_F(ColdPagesTest, OtherErrorsAreNotWaitedFor) {
+TEST_F(ColdPagesTest, other_errors_are_not_waited_for) {
   pages_.before_read = [](page::SnapshotPageId) { return Status(ErrorCode::kIoError); };
   const std::uint64_t begin_us = runtime_.now_us();
   const ColdReads reads(&cold_);

@@ -19,7 +19,7 @@ namespace {
 
 // Goal: a reader never sees half a record. Method: a writer fills the payload with one number after
 // another, as commit does, beside readers of all of it.
-TEST(OptimisticReadTest, NoPayloadIsTorn) {
+TEST(OptimisticReadTest, no_payload_is_torn) {
   struct Record {
     page::RecordHeader header;
     std::uint64_t words[37] = {};
@@ -56,7 +56,7 @@ TEST(OptimisticReadTest, NoPayloadIsTorn) {
 
 // A writer changes the record while the payload is copied, or is still writing at the end of the
 // copy.
-TEST(OptimisticReadTest, ACopyUnderTwoTidsIsMadeAgain) {
+TEST(OptimisticReadTest, a_copy_under_two_tids_is_made_again) {
   const page::Tid before(Epoch(3), 1);
   const page::Tid behind(Epoch(3), 2);
   for (const page::Tid during : {behind, before.with(page::Tid::kBeingWritten)}) {
@@ -76,7 +76,7 @@ TEST(OptimisticReadTest, ACopyUnderTwoTidsIsMadeAgain) {
   }
 }
 
-TEST(OptimisticReadTest, AMarkThatStaysIsGivenUp) {
+TEST(OptimisticReadTest, a_mark_that_stays_is_given_up) {
   page::RecordHeader header;
   header.tid.store_relaxed(page::Tid::kBeingWritten);
   page::Tid observed;
@@ -134,7 +134,7 @@ class OverlayTest : public ::testing::Test {
   std::uint32_t base_bytes_ = 0;
 };
 
-TEST_F(OverlayTest, PartsLieOverWhatIsThere) {
+TEST_F(OverlayTest, parts_lie_over_what_is_there) {
   set_base("0123456789");
   EXPECT_EQ(read(), "0123456789");
   write(log::LogRecordType::kWriteAt, 3, "abc");
@@ -145,7 +145,7 @@ TEST_F(OverlayTest, PartsLieOverWhatIsThere) {
   EXPECT_EQ(read(10, 5), "");
 }
 
-TEST_F(OverlayTest, APutHidesWhatIsBelowAndAnEraseHidesThePut) {
+TEST_F(OverlayTest, a_put_hides_what_is_below_and_an_erase_hides_the_put) {
   set_base("0123456789");
   write(log::LogRecordType::kWriteAt, 0, "zz");
   write(log::LogRecordType::kPut, 0, "short");
@@ -159,7 +159,7 @@ TEST_F(OverlayTest, APutHidesWhatIsBelowAndAnEraseHidesThePut) {
   EXPECT_EQ(read(), "again");
 }
 
-TEST_F(OverlayTest, ADeletedRecordIsThereOnceItWasPut) {
+TEST_F(OverlayTest, a_deleted_record_is_there_once_it_was_put) {
   record_.header.tid.store_relaxed(page::Tid::kDeleted);
   EXPECT_EQ(read(), "-");
   write(log::LogRecordType::kPut, 0, "new");
@@ -168,7 +168,7 @@ TEST_F(OverlayTest, ADeletedRecordIsThereOnceItWasPut) {
 
 // Goal: increments of which a read covers any part are right, carries included. Method: every range
 // of a payload over which increments overlap writes.
-TEST_F(OverlayTest, IncrementsCarryIntoEveryPartOfARange) {
+TEST_F(OverlayTest, increments_carry_into_every_part_of_a_range) {
   std::string expected(32, '\xff');
   set_base(expected);
   const auto bump = [&](std::uint32_t at, std::uint64_t delta) {
@@ -193,7 +193,7 @@ TEST_F(OverlayTest, IncrementsCarryIntoEveryPartOfARange) {
 }
 
 // Goal: a chain holds any payload, returns any part of it, and leaves no page behind.
-TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
+TEST_F(OverlayTest, chains_hold_payloads_of_any_size) {
   base::Random random(5);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4016},
                                   std::size_t{4017}, std::size_t{8032}, std::size_t{1'000'000}}) {
@@ -222,7 +222,7 @@ TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
 // Goal: a failed read of a version that was replaced meanwhile is forgotten, so a later conflict is
 // no error of the device. Method: the record names a chain in an impossible page; after the
 // reader's first load of the TID another session replaces the version.
-TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
+TEST_F(OverlayTest, a_page_that_failed_of_a_replaced_version_is_no_failure) {
   struct Case {
     std::uint64_t flags;   // of the new version
     std::uint32_t length;  // its length field
@@ -252,7 +252,7 @@ TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
 
 // Goal: a chain for which pages are missing keeps none. Method: a chain that is larger than the
 // pool.
-TEST(OverflowTest, AChainThatDoesNotFitIsGivenBack) {
+TEST(OverflowTest, a_chain_that_does_not_fit_is_given_back) {
   storage::Storages all({.sessions = 1, .pool_bytes = 2u << 20});
   StorageControl control{storage_meta::StorageMeta{.id = page::StorageId{7}, .name = "none"}};
   all.session(0).begin();

@@ -29,7 +29,7 @@ void wait_until_queued(const LockWord& word, const LockWaiter& waiter) {
   while (!is_last(word, waiter)) std::this_thread::yield();
 }
 
-TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
+TEST(RecordLockTest, try_lock_fails_while_the_lock_is_held) {
   LockWord word;
   LockWaiter holder;
   LockWaiter other;
@@ -45,7 +45,7 @@ TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
 
 // Goal: the lock has one holder at a time, and the next one sees its changes. Method: plain
 // counters that only the lock protects; waiters are reused and give up at times.
-TEST(RecordLockTest, TheWordSaysWhichSessionHoldsTheLock) {
+TEST(RecordLockTest, the_word_says_which_session_holds_the_lock) {
   LockWord word;
   for (const std::uint32_t session : {0u, 1u, 65'534u}) {
     EXPECT_FALSE(is_held_by(word.load_relaxed(), session));
@@ -63,7 +63,7 @@ TEST(RecordLockTest, TheWordSaysWhichSessionHoldsTheLock) {
   unlock(&word, &of_no_session);
 }
 
-TEST(RecordLockTest, OneThreadHoldsItAtATime) {
+TEST(RecordLockTest, one_thread_holds_it_at_a_time) {
   constexpr int kRounds = 20'000;
   LockWord words[3];
   std::uint64_t counters[3] = {};
@@ -88,7 +88,7 @@ TEST(RecordLockTest, OneThreadHoldsItAtATime) {
 
 // Goal: waiters get the lock in the order of arrival. Method: waiters queue up one by one while the
 // lock is held; each notes its turn.
-TEST(RecordLockTest, WaitersAreServedInOrder) {
+TEST(RecordLockTest, waiters_are_served_in_order) {
   LockWord word;
   LockWaiter holder;
   lock(&word, &holder);
@@ -113,7 +113,7 @@ TEST(RecordLockTest, WaitersAreServedInOrder) {
 
 // Goal: a waiter without a processor stops no other thread. Method: the first of the queue is
 // stopped where it yields; the holder releases the lock and takes it again and again.
-TEST(RecordLockTest, AFreeLockIsTakenBeforeAWaiterWithoutAProcessor) {
+TEST(RecordLockTest, a_free_lock_is_taken_before_a_waiter_without_a_processor) {
   LockWord word;
   LockWaiter holder;
   LockWaiter waiter;
@@ -138,7 +138,7 @@ TEST(RecordLockTest, AFreeLockIsTakenBeforeAWaiterWithoutAProcessor) {
 
 // Goal: a long waiter does not starve. Method: the first of the queue has waited until it parks,
 // and is stopped just before. The freed lock is reserved for it, and no other thread takes it.
-TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
+TEST(RecordLockTest, the_first_of_the_queue_is_next_once_it_has_waited_for_long) {
   LockWord word;
   LockWaiter holder;
   LockWaiter waiter;
@@ -164,7 +164,7 @@ TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
 
 // Goal: a long wait takes no processor time. Method: threads queue up while the lock is held. Each
 // takes a bounded number of turns in spin loops, parks, and does nothing more until the release.
-TEST(RecordLockTest, WaitersParkUntilTheHolderLetsGo) {
+TEST(RecordLockTest, waiters_park_until_the_holder_lets_go) {
   constexpr unsigned kRestsMax = 16;  // of a thread: some yields, and the first few sleeps
   LockWord word;
   LockWaiter holder;
@@ -192,7 +192,7 @@ TEST(RecordLockTest, WaitersParkUntilTheHolderLetsGo) {
 
 // Goal: each waiter for a lock that is never released waits for a bounded time. Method: waiters
 // queue up, the first with the longest time limit.
-TEST(RecordLockTest, WaitersGiveUpAndSayWhoHasTheLock) {
+TEST(RecordLockTest, waiters_give_up_and_say_who_has_the_lock) {
   LockWord word;
   LockWaiter holder;
   holder.set_session(7);
@@ -220,7 +220,7 @@ TEST(RecordLockTest, WaitersGiveUpAndSayWhoHasTheLock) {
 }
 
 // Method: the first waiter has a short time limit, the second none.
-TEST(RecordLockTest, AWaiterIsTheFirstWhenTheOneInFrontGivesUp) {
+TEST(RecordLockTest, a_waiter_is_the_first_when_the_one_in_front_gives_up) {
   LockWord word;
   LockWaiter holder;
   LockWaiter front;

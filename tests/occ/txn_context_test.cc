@@ -40,7 +40,7 @@ class TxnContextTest : public ::testing::Test {
   page::RecordHeader* const high_ = &records_[2];
 };
 
-TEST_F(TxnContextTest, ATransactionPinsItsEpochUntilItEnds) {
+TEST_F(TxnContextTest, a_transaction_pins_its_epoch_until_it_ends) {
   ctx().begin({});
   EXPECT_EQ(pin(), all_.clock().current().number());
   const Epoch begun = all_.clock().current();
@@ -52,13 +52,13 @@ TEST_F(TxnContextTest, ATransactionPinsItsEpochUntilItEnds) {
   EXPECT_GT(all_.clock().reclaimable(), begun);
 }
 
-TEST_F(TxnContextTest, ATransactionOfASnapshotPinsNothing) {
+TEST_F(TxnContextTest, a_transaction_of_a_snapshot_pins_nothing) {
   ctx().begin({.isolation = Isolation::kSnapshot});
   EXPECT_EQ(pin(), 0u);
   txn::rollback(&ctx());
 }
 
-TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
+TEST_F(TxnContextTest, a_page_that_could_not_be_read_is_forgotten_with_its_transaction) {
   ctx().begin({});
   ctx().cold_pages().refuse(page::SnapshotPageId(1));
   EXPECT_TRUE(ctx().cold_pages().has_failed());
@@ -70,7 +70,7 @@ TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
 }
 
 // After the transaction the page may be reused, or be lent to the cache.
-TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
+TEST_F(TxnContextTest, a_page_is_marked_before_its_transaction_ends_and_not_after) {
   alignas(page::kPageBytes) static char pages[2][page::kPageBytes];
   const auto use_often = [&](int i) {
     for (int k = 0; k < 100; ++k) {
@@ -94,7 +94,7 @@ TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
 }
 
 // The records that a retry will lock must not be reclaimed meanwhile.
-TEST_F(TxnContextTest, ARetryThatWillLockFindsItsPinAndNoOtherLeavesOne) {
+TEST_F(TxnContextTest, a_retry_that_will_lock_finds_its_pin_and_no_other_leaves_one) {
   ctx().begin({});
   const std::uint64_t begun = pin();
   txn::rollback(&ctx(), true);
@@ -122,7 +122,7 @@ TEST_F(TxnContextTest, ARetryThatWillLockFindsItsPinAndNoOtherLeavesOne) {
 
 // Goal: a session that is not used any more holds back no page. Method: its last transaction is
 // retried, but after the clock has revoked its pin.
-TEST_F(TxnContextTest, ASessionThatIsIdleBeforeItsRetryGivesItsPinUp) {
+TEST_F(TxnContextTest, a_session_that_is_idle_before_its_retry_gives_its_pin_up) {
   ctx().begin({});
   ASSERT_TRUE(hold(0, low_));
   txn::rollback(&ctx(), true);
@@ -137,7 +137,7 @@ TEST_F(TxnContextTest, ASessionThatIsIdleBeforeItsRetryGivesItsPinUp) {
   EXPECT_EQ(pin(), 0u);
 }
 
-TEST_F(TxnContextTest, ARetryLocksByAddressWhatWasHeldInAnyOrder) {
+TEST_F(TxnContextTest, a_retry_locks_by_address_what_was_held_in_any_order) {
   ctx().begin({});
   ASSERT_TRUE(hold(0, middle_));
   ASSERT_TRUE(hold(0, high_));
@@ -150,7 +150,7 @@ TEST_F(TxnContextTest, ARetryLocksByAddressWhatWasHeldInAnyOrder) {
   EXPECT_EQ(low_->lock.load_relaxed(), 0u);
 }
 
-TEST_F(TxnContextTest, ARetryLocksWhatWasReadOnceItsReadsLock) {
+TEST_F(TxnContextTest, a_retry_locks_what_was_read_once_its_reads_lock) {
   ctx().begin({});
   ctx().sets().remember_read(high_, page::Tid(), control_);
   retry();
@@ -165,7 +165,7 @@ TEST_F(TxnContextTest, ARetryLocksWhatWasReadOnceItsReadsLock) {
 }
 
 // Waiting for a lock below a held one could deadlock.
-TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
+TEST_F(TxnContextTest, a_lock_below_one_that_is_held_is_only_tried_and_left_to_the_retry) {
   ctx(0).begin({});
   ctx(1).begin({});
   ASSERT_TRUE(hold(1, low_));
@@ -180,7 +180,7 @@ TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
 
 // Goal: a wait for a lock that is not released ends after a bounded time, with a message that names
 // the holder. Method: one thread with two transactions.
-TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
+TEST_F(TxnContextTest, a_lock_that_is_not_given_back_is_a_conflict_that_names_its_session) {
   const auto expect_conflict = [this](const std::string& text) {
     const Status status = ctx().hold(control_, low_, "key");
     EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked);
@@ -213,7 +213,7 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
 
 // Goal: the retry of a transaction that held locks does not wait for ever either. Method: another
 // transaction has the second of its two locks by then.
-TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
+TEST_F(TxnContextTest, a_retry_goes_on_without_a_lock_that_is_not_given_back) {
   ctx().locks().set_wait_us(2'000);
   ctx().begin({});
   ASSERT_TRUE(hold(0, low_));
@@ -232,7 +232,7 @@ TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
 
 // An install by a transaction updates its own entries of the pointer, except those of an older
 // value: another transaction has changed the pointer since.
-TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
+TEST_F(TxnContextTest, an_own_install_is_followed_only_from_what_it_replaced) {
   page::DualPagePointer pointer;
   page::DualPagePointer other;
   const page::DualPageIds older{page::VolatilePageId(), page::SnapshotPageId(7)};
@@ -256,7 +256,7 @@ TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
 
 // O17: a check of own writes begins after the writes that the last one has checked, if pages were
 // born before it.
-TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
+TEST_F(TxnContextTest, own_writes_that_were_seen_since_a_birth_are_not_looked_at_again) {
   const page::StorageId id = control_->id();
   const auto write = [&](page::RecordHeader* record) {
     const Status status =
@@ -292,7 +292,7 @@ TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
   txn::rollback(&ctx());
 }
 
-TEST_F(TxnContextTest, WhatIsForgottenOfAPointerIsWhatWasObservedOfItsStorage) {
+TEST_F(TxnContextTest, what_is_forgotten_of_a_pointer_is_what_was_observed_of_its_storage) {
   StorageControl* const other = all_.make({.kind = StorageKind::kHash, .name = "other"});
   page::DualPagePointer pointer;
   const page::DualPageIds older{page::VolatilePageId(), page::SnapshotPageId(7)};

@@ -13,7 +13,7 @@ constexpr DualPageIds ids(std::uint64_t volatile_word, std::uint64_t snapshot_wo
   return {VolatilePageId(volatile_word), SnapshotPageId(snapshot_word)};
 }
 
-TEST(DualPagePointer, IsNullAtFirstAndKeepsWhatIsStored) {
+TEST(DualPagePointerTest, is_null_at_first_and_keeps_what_is_stored) {
   DualPagePointer pointer;
   EXPECT_TRUE(pointer.load().is_null());
   pointer.store(ids(3, 4));
@@ -24,7 +24,7 @@ TEST(DualPagePointer, IsNullAtFirstAndKeepsWhatIsStored) {
 
 // P18: only the cache sees a hint; to all other code it is a null volatile half, and a store
 // removes it.
-TEST(DualPagePointer, AHintIsNoVolatilePage) {
+TEST(DualPagePointerTest, a_hint_is_no_volatile_page) {
   DualPagePointer pointer;
   pointer.store(ids(0, 4));
   EXPECT_EQ(pointer.hint(), 0u);
@@ -45,7 +45,7 @@ TEST(DualPagePointer, AHintIsNoVolatilePage) {
 
 // All four states of figure 2 are exchanged with the right expected value, and with either half
 // wrong.
-TEST(DualPagePointer, AnExchangeSucceedsOnlyIfBothHalvesAreAsExpected) {
+TEST(DualPagePointerTest, an_exchange_succeeds_only_if_both_halves_are_as_expected) {
   for (const DualPageIds now : {ids(0, 0), ids(1, 0), ids(0, 2), ids(1, 2)}) {
     DualPagePointer pointer;
     pointer.store(now);
@@ -61,7 +61,7 @@ TEST(DualPagePointer, AnExchangeSucceedsOnlyIfBothHalvesAreAsExpected) {
 
 // Hard part 7: between build and swap a whole glean and drop happens. The volatile half is null
 // again, but the builder's copy is of an old snapshot page.
-TEST(DualPagePointer, AStaleBuilderFailsAfterInstallGleanAndDrop) {
+TEST(DualPagePointerTest, a_stale_builder_fails_after_install_glean_and_drop) {
   DualPagePointer pointer;
   pointer.store(ids(0, 2));
   const DualPageIds seen_by_builder = pointer.load();
@@ -72,7 +72,7 @@ TEST(DualPagePointer, AStaleBuilderFailsAfterInstallGleanAndDrop) {
   EXPECT_EQ(pointer.load(), ids(0, 3));
 }
 
-TEST(DualPagePointer, UsesAllBitsOfBothHalvesButTheHints) {
+TEST(DualPagePointerTest, uses_all_bits_of_both_halves_but_the_hints) {
   DualPagePointer pointer;
   constexpr std::uint64_t kAllButTheHints = ~(std::uint64_t{1} << 55);
   const DualPageIds high = ids(kAllButTheHints, std::uint64_t{1} << 63);
@@ -82,7 +82,7 @@ TEST(DualPagePointer, UsesAllBitsOfBothHalvesButTheHints) {
 
 // Threads count both halves up together. If an exchange compared or wrote one half only, an update
 // would be lost or the halves would differ.
-TEST(DualPagePointer, ExchangesOfManyThreadsLoseNothing) {
+TEST(DualPagePointerTest, exchanges_of_many_threads_lose_nothing) {
   constexpr std::uint64_t kPerThread = 20'000;
   DualPagePointer pointer;
   std::vector<std::thread> threads;

@@ -11,7 +11,7 @@
 namespace foedus::page {
 namespace {
 
-TEST(VolatilePageId, HoldsSocAboveNumber) {
+TEST(VolatilePageIdTest, holds_soc_above_number) {
   constexpr VolatilePageId id(0xab, 0x123456789);
   EXPECT_EQ(id.word(), 0xab00000123456789u);
   EXPECT_EQ(id.soc(), 0xabu);
@@ -21,7 +21,7 @@ TEST(VolatilePageId, HoldsSocAboveNumber) {
   EXPECT_EQ(VolatilePageId(id.word()), id);
 }
 
-TEST(SnapshotPageId, HasBitsForSnapshotSocAndPage) {
+TEST(SnapshotPageIdTest, has_bits_for_snapshot_soc_and_page) {
   EXPECT_EQ(SnapshotPageId::kSnapshotBits + SnapshotPageId::kSocBits + SnapshotPageId::kPageBits,
             64u);
   EXPECT_TRUE(SnapshotPageId().is_null());
@@ -34,7 +34,7 @@ TEST(SnapshotPageId, HasBitsForSnapshotSocAndPage) {
   EXPECT_EQ(SnapshotPageId(SnapshotNumber{3}, 2, 5).word(), (3ull << 36) | (2ull << 28) | 5);
 }
 
-TEST(Tid, HoldsEpochOrdinalAndFlagsInThisOrder) {
+TEST(TidTest, holds_epoch_ordinal_and_flags_in_this_order) {
   constexpr Tid tid(Epoch(5), 3);
   EXPECT_EQ(tid.word(), (std::uint64_t{5} << 28) | (3u << 4));
   EXPECT_EQ(tid.epoch(), Epoch(5));
@@ -42,14 +42,14 @@ TEST(Tid, HoldsEpochOrdinalAndFlagsInThisOrder) {
   EXPECT_EQ(tid.version(), (std::uint64_t{5} << 24) | 3);
 }
 
-TEST(Tid, KeepsTheLargestEpochAndOrdinal) {
+TEST(TidTest, keeps_the_largest_epoch_and_ordinal) {
   constexpr Tid tid(Epoch(Epoch::kMax), Tid::kOrdinalMax);
   EXPECT_EQ(tid.epoch().number(), Epoch::kMax);
   EXPECT_EQ(tid.ordinal(), Tid::kOrdinalMax);
   EXPECT_EQ(tid.word(), ~std::uint64_t{0} - Tid::kFlags);
 }
 
-TEST(Tid, FlagsAreIndependentOfEachOtherAndOfTheVersion) {
+TEST(TidTest, flags_are_independent_of_each_other_and_of_the_version) {
   constexpr Tid plain(Epoch(9), 1);
   const std::uint64_t flags[] = {Tid::kBeingWritten, Tid::kDeleted, Tid::kMoved, Tid::kNextLayer};
   for (const std::uint64_t flag : flags) {
@@ -64,18 +64,18 @@ TEST(Tid, FlagsAreIndependentOfEachOtherAndOfTheVersion) {
   }
 }
 
-TEST(Tid, VersionsOrderByEpochAndThenOrdinal) {
+TEST(TidTest, versions_order_by_epoch_and_then_ordinal) {
   EXPECT_LT(Tid(Epoch(1), Tid::kOrdinalMax).version(), Tid(Epoch(2), 0).version());
   EXPECT_LT(Tid(Epoch(2), 0).with(Tid::kFlags).version(), Tid(Epoch(2), 1).version());
 }
 
-TEST(RecordHeader, IsALockWordAndThenATid) {
+TEST(RecordHeaderTest, is_a_lock_word_and_then_a_tid) {
   EXPECT_EQ(sizeof(RecordHeader), 16u);
   EXPECT_EQ(offsetof(RecordHeader, lock), 0u);
   EXPECT_EQ(offsetof(RecordHeader, tid), 8u);
 }
 
-TEST(PageVersion, CountsKeysAndLayersAndKeepsFlagsApart) {
+TEST(PageVersionTest, counts_keys_and_layers_and_keeps_flags_apart) {
   constexpr PageVersion version = PageVersion(3, 2).plus_key().plus_layer();
   EXPECT_EQ(version.keys(), 4u);
   EXPECT_EQ(version.layers(), 3u);
@@ -93,7 +93,7 @@ TEST(PageVersion, CountsKeysAndLayersAndKeepsFlagsApart) {
   EXPECT_EQ(all.layers(), 3u);
 }
 
-TEST(PageVersion, CountsHoldMoreThanAPageDoes) {
+TEST(PageVersionTest, counts_hold_more_than_a_page_does) {
   const PageVersion version(0xffff, 0xffff);
   EXPECT_EQ(version.keys(), 0xffffu);
   EXPECT_EQ(version.layers(), 0xffffu);
@@ -101,7 +101,7 @@ TEST(PageVersion, CountsHoldMoreThanAPageDoes) {
 }
 
 // Snapshot pages are written with this header.
-TEST(PageHeader, HasTheFieldsOfTheFormatAtTheirOffsets) {
+TEST(PageHeaderTest, has_the_fields_of_the_format_at_their_offsets) {
   EXPECT_EQ(sizeof(PageHeader), 64u);
   EXPECT_EQ(offsetof(PageHeader, page_id), 0u);
   EXPECT_EQ(offsetof(PageHeader, storage_id), 8u);
@@ -119,7 +119,7 @@ TEST(PageHeader, HasTheFieldsOfTheFormatAtTheirOffsets) {
   EXPECT_EQ(offsetof(PageHeader, kind_word), 56u);
 }
 
-TEST(PageHeader, InitializeLeavesNothingOfThePagesPast) {
+TEST(PageHeaderTest, initialize_leaves_nothing_of_the_pages_past) {
   alignas(kPageBytes) static unsigned char bytes[kPageBytes];
   std::memset(bytes, 0xee, sizeof(bytes));
   PageHeader* const page = PageHeader::of(bytes);
@@ -134,7 +134,7 @@ TEST(PageHeader, InitializeLeavesNothingOfThePagesPast) {
   EXPECT_EQ(page->kind_word, 0u);
 }
 
-TEST(PageHeader, OfFindsThePageOfEveryAddressInIt) {
+TEST(PageHeaderTest, of_finds_the_page_of_every_address_in_it) {
   alignas(kPageBytes) static unsigned char bytes[2 * kPageBytes];
   EXPECT_EQ(PageHeader::of(bytes + 1), reinterpret_cast<PageHeader*>(bytes));
   EXPECT_EQ(PageHeader::of(bytes + kPageBytes - 1), reinterpret_cast<PageHeader*>(bytes));

@@ -66,7 +66,7 @@ class PageLendingTest : public ::testing::Test, public PageBorrower {
   std::uint32_t refusals_ = 0;  // the next calls that return no page
 };
 
-TEST_F(PageLendingTest, NothingIsLentBeforeThatIsAllowed) {
+TEST_F(PageLendingTest, nothing_is_lent_before_that_is_allowed) {
   topology_ = std::make_unique<numa::Topology>(*numa::Topology::make(1));
   pool_ = *PagePool::make(topology_.get(), &budget_, 64 * kMiB, Facility::kTry, Facility::kTry);
   lent_.resize(1);
@@ -75,7 +75,7 @@ TEST_F(PageLendingTest, NothingIsLentBeforeThatIsAllowed) {
   EXPECT_EQ(borrow(), kBatch - 1);  // the first page has links
 }
 
-TEST_F(PageLendingTest, ALentPageIsNobodyElsesAndNotInUse) {
+TEST_F(PageLendingTest, a_lent_page_is_nobody_elses_and_not_in_use) {
   make(64 * kMiB);
   EXPECT_NE(take(), 0u);
   const std::uint64_t in_use = pool_->pages_in_use();
@@ -92,7 +92,7 @@ TEST_F(PageLendingTest, ALentPageIsNobodyElsesAndNotInUse) {
 }
 
 // E29: sessions may take uncommitted memory off the pool's bound.
-TEST_F(PageLendingTest, AQuarterOfTheBoundIsNotCommittedForTheBorrower) {
+TEST_F(PageLendingTest, a_quarter_of_the_bound_is_not_committed_for_the_borrower) {
   make(64 * kMiB);
   borrow_all();
   EXPECT_GE(pool_->bytes_taken(), 46 * kMiB);
@@ -100,7 +100,7 @@ TEST_F(PageLendingTest, AQuarterOfTheBoundIsNotCommittedForTheBorrower) {
   EXPECT_TRUE(pool_->try_give_up(16 * kMiB, 0));
 }
 
-TEST_F(PageLendingTest, AnEighthOfTheBoundIsLeftFreeWhereAllIsCommitted) {
+TEST_F(PageLendingTest, an_eighth_of_the_bound_is_left_free_where_all_is_committed) {
   make(64 * kMiB);
   while (take() != 0) {
   }
@@ -111,7 +111,7 @@ TEST_F(PageLendingTest, AnEighthOfTheBoundIsLeftFreeWhereAllIsCommitted) {
   EXPECT_LE(pool_->pages_free(), pages_max() / 8 + 2 * kBatch);
 }
 
-TEST_F(PageLendingTest, LentPagesComeBackBeforeMoreIsCommitted) {
+TEST_F(PageLendingTest, lent_pages_come_back_before_more_is_committed) {
   make(64 * kMiB);
   borrow_all();
   const std::uint64_t taken = pool_->bytes_taken();
@@ -120,7 +120,7 @@ TEST_F(PageLendingTest, LentPagesComeBackBeforeMoreIsCommitted) {
 }
 
 // Goal: the borrower has an epoch to free pages. Method: it returns none for a while.
-TEST_F(PageLendingTest, TheyAreCalledInWhileASixteenthIsLeft) {
+TEST_F(PageLendingTest, they_are_called_in_while_a_sixteenth_is_left) {
   make(64 * kMiB);
   while (take() != 0) {
   }
@@ -136,7 +136,7 @@ TEST_F(PageLendingTest, TheyAreCalledInWhileASixteenthIsLeft) {
   EXPECT_GE(pool_->pages_free() + 2 * kBatch, free_before);
 }
 
-TEST_F(PageLendingTest, PagesBeyondTheBorrowersNamesStay) {
+TEST_F(PageLendingTest, pages_beyond_the_borrowers_names_stay) {
   make(64 * kMiB);
   constexpr std::uint64_t kNamed = 100;
   EXPECT_EQ(borrow(0, kNamed), 63u);
@@ -146,7 +146,7 @@ TEST_F(PageLendingTest, PagesBeyondTheBorrowersNamesStay) {
   EXPECT_EQ(pool_->pages_in_use(), 0u);
 }
 
-TEST_F(PageLendingTest, PagesOfOtherSocsAreCalledInBeforeTakeFails) {
+TEST_F(PageLendingTest, pages_of_other_socs_are_called_in_before_take_fails) {
   make(64 * kMiB, 2);
   borrow_all(0);
   EXPECT_NE(pool_->pages_lent(), 0u);
@@ -158,7 +158,7 @@ TEST_F(PageLendingTest, PagesOfOtherSocsAreCalledInBeforeTakeFails) {
 
 // Goal: a page that its readers leave while take() searches elsewhere is found before take() fails.
 // Method: the early call to the borrower returns no page, the next one returns some.
-TEST_F(PageLendingTest, TheyAreCalledInOnceMoreBeforeTakeFails) {
+TEST_F(PageLendingTest, they_are_called_in_once_more_before_take_fails) {
   make(64 * kMiB, 2);
   borrow_all(0);
   is_busy_ = true;

@@ -51,7 +51,7 @@ std::set<std::uint64_t> words(const std::vector<VolatilePageId>& ids) {
   return result;
 }
 
-TEST(PagePool, TakesNothingBeforeItIsUsed) {
+TEST(PagePoolTest, takes_nothing_before_it_is_used) {
   TestPool test(2, 16 * kMiB);
   EXPECT_EQ(test.budget.taken(), 0u);
   EXPECT_EQ(test.pool->pages_in_use(), 0u);
@@ -60,7 +60,7 @@ TEST(PagePool, TakesNothingBeforeItIsUsed) {
 }
 
 // Ids and addresses lead to each other on every SOC; pages are aligned, writable and disjoint.
-TEST(PagePool, IdsAndAddressesLeadToEachOther) {
+TEST(PagePoolTest, ids_and_addresses_lead_to_each_other) {
   for (std::uint32_t socs = 1; socs <= 8; ++socs) {
     TestPool test(socs, 32 * kMiB);
     std::set<PageHeader*> pages;
@@ -83,7 +83,7 @@ TEST(PagePool, IdsAndAddressesLeadToEachOther) {
   }
 }
 
-TEST(PagePool, CommitsAnExtentAtATimeAndChargesIt) {
+TEST(PagePoolTest, commits_an_extent_at_a_time_and_charges_it) {
   TestPool test(1, 16 * kMiB);
   ASSERT_FALSE(test.take(0, 1).empty());
   EXPECT_EQ(test.budget.taken(), PagePool::kExtentBytes);
@@ -95,7 +95,7 @@ TEST(PagePool, CommitsAnExtentAtATimeAndChargesIt) {
   EXPECT_EQ(test.budget.taken(), 2 * PagePool::kExtentBytes);
 }
 
-TEST(PagePool, HandsOutEveryPageOfTheBudgetOnceAndThenNone) {
+TEST(PagePoolTest, hands_out_every_page_of_the_budget_once_and_then_none) {
   TestPool test(1, 16 * kMiB);
   const std::vector<VolatilePageId> all = test.take_all(0);
   EXPECT_EQ(all.size(), 8 * kUsable);
@@ -109,7 +109,7 @@ TEST(PagePool, HandsOutEveryPageOfTheBudgetOnceAndThenNone) {
 }
 
 // The bound falls by memory that was not taken yet, and no further; existing pages stay.
-TEST(PagePool, GivesUpWhatItHasNotGrownInto) {
+TEST(PagePoolTest, gives_up_what_it_has_not_grown_into) {
   TestPool test(1, 16 * kMiB);
   ASSERT_FALSE(test.take(0, 1).empty());
   EXPECT_FALSE(test.pool->try_give_up(13 * kMiB, 4 * kMiB)) << "less would be left";
@@ -129,7 +129,7 @@ TEST(PagePool, GivesUpWhatItHasNotGrownInto) {
 
 // The rest of the budget is smaller than an extent, an odd size, or one page only, which would just
 // suffice for links.
-TEST(PagePool, UsesARestOfTheBudgetThatIsSmallerThanAnExtent) {
+TEST(PagePoolTest, uses_a_rest_of_the_budget_that_is_smaller_than_an_extent) {
   TestPool test(1, 2 * kMiB + 5 * kPageBytes + 100);
   EXPECT_EQ(test.take_all(0).size(), kUsable + 4);
   EXPECT_EQ(test.budget.remaining(), 100u);
@@ -140,7 +140,7 @@ TEST(PagePool, UsesARestOfTheBudgetThatIsSmallerThanAnExtent) {
   EXPECT_TRUE(nothing.take_all(0).empty());
 }
 
-TEST(PagePool, GoesOnWhenTheBudgetGetsRoomAgain) {
+TEST(PagePoolTest, goes_on_when_the_budget_gets_room_again) {
   TestPool test(1, 16 * kMiB);
   ASSERT_TRUE(test.budget.try_take(14 * kMiB + 3 * kPageBytes));
   EXPECT_EQ(test.take_all(0).size(), kUsable - 3);
@@ -150,14 +150,14 @@ TEST(PagePool, GoesOnWhenTheBudgetGetsRoomAgain) {
   EXPECT_EQ(test.take_all(0).size(), 7 * kUsable + 1);
 }
 
-TEST(PagePool, StaysWithinItsOwnLimitIfTheBudgetIsLarger) {
+TEST(PagePoolTest, stays_within_its_own_limit_if_the_budget_is_larger) {
   TestPool test(2, 64 * kMiB, 4 * kMiB);
   EXPECT_EQ(test.take_all(0).size() + test.take_all(1).size(), 2 * kUsable);
   EXPECT_EQ(test.budget.taken(), 4 * kMiB);
 }
 
 // One SOC may use the whole budget, and SOCs without memory use free pages of others.
-TEST(PagePool, AnySocMayUseAllMemory) {
+TEST(PagePoolTest, any_soc_may_use_all_memory) {
   for (std::uint32_t socs = 1; socs <= 8; ++socs) {
     TestPool test(socs, 16 * kMiB);
     std::vector<VolatilePageId> all = test.take_all(socs - 1);
@@ -169,7 +169,7 @@ TEST(PagePool, AnySocMayUseAllMemory) {
   }
 }
 
-TEST(PagePool, FallsBackToPagesThatAnotherSocHasNeverUsed) {
+TEST(PagePoolTest, falls_back_to_pages_that_another_soc_has_never_used) {
   TestPool test(2, 2 * kMiB);
   ASSERT_EQ(test.take(0, 1).size(), 1u);
   const std::vector<VolatilePageId> others = test.take_all(1);
@@ -177,7 +177,7 @@ TEST(PagePool, FallsBackToPagesThatAnotherSocHasNeverUsed) {
   for (const VolatilePageId id : others) ASSERT_EQ(id.soc(), 0u);
 }
 
-TEST(PagePool, GivenPagesGoHomeInWhateverMixtureTheyCome) {
+TEST(PagePoolTest, given_pages_go_home_in_whatever_mixture_they_come) {
   TestPool test(3, 16 * kMiB);
   std::vector<VolatilePageId> mixed;
   for (std::uint32_t i = 0; i < 300; ++i) mixed.push_back(test.take(i % 3, 1).at(0));
@@ -195,7 +195,7 @@ TEST(PagePool, GivenPagesGoHomeInWhateverMixtureTheyCome) {
   }
 }
 
-TEST(PagePool, ABatchThatIsTakenInPartKeepsTheRest) {
+TEST(PagePoolTest, a_batch_that_is_taken_in_part_keeps_the_rest) {
   TestPool test(1, 2 * kMiB);
   const std::vector<VolatilePageId> all = test.take_all(0);
   test.give({all.begin(), all.begin() + 64});
@@ -207,7 +207,7 @@ TEST(PagePool, ABatchThatIsTakenInPartKeepsTheRest) {
   EXPECT_TRUE(test.take(0, 1).empty());
 }
 
-TEST(PagePool, GivesTheBudgetBackWhenItGoes) {
+TEST(PagePoolTest, gives_the_budget_back_when_it_goes) {
   TestPool test(2, 16 * kMiB);
   test.take_all(1);
   EXPECT_GT(test.budget.taken(), 0u);
@@ -215,7 +215,7 @@ TEST(PagePool, GivesTheBudgetBackWhenItGoes) {
   EXPECT_EQ(test.budget.taken(), 0u);
 }
 
-TEST(PagePool, RequiredBindingFailsByNameOnEmulatedSocs) {
+TEST(PagePoolTest, required_binding_fails_by_name_on_emulated_socs) {
   const numa::Topology topology = *numa::Topology::make(kMaxSocs);
   base::MemoryBudget budget(16 * kMiB);
   const auto made =
@@ -238,7 +238,7 @@ void exchange_under_the_popper(const char* place) {
   aba_pool->give(a);
 }
 
-TEST(PagePool, APopThatSleptWhileTheSamePageCameBackFails) {
+TEST(PagePoolTest, a_pop_that_slept_while_the_same_page_came_back_fails) {
   TestPool test(1, 2 * kMiB);
   const std::vector<VolatilePageId> all = test.take_all(0);
   test.give({all.begin(), all.begin() + 64});

@@ -93,7 +93,7 @@ void allocate_and_free(StressPool* test, std::uint32_t thread, std::uint64_t see
   }
 }
 
-TEST(PageStress, NoPageEverHasTwoOwnersAndNoneIsLost) {
+TEST(PageStressTest, no_page_ever_has_two_owners_and_none_is_lost) {
   const std::uint64_t seed = testing::test_seed(6);
   for (const std::uint32_t socs : {1u, 2u, 3u, 8u}) {
     StressPool test(socs);
@@ -125,7 +125,7 @@ TEST(PageStress, NoPageEverHasTwoOwnersAndNoneIsLost) {
 // Readers pin, follow shared pointers and check that each page stays the same version; writers
 // replace pages and retire the old ones. A page that is reused too early changes while a reader has
 // it.
-TEST(PageStress, APinnedReaderNeverSeesAPageReused) {
+TEST(PageStressTest, a_pinned_reader_never_sees_a_page_reused) {
   constexpr int kSlots = 16;
   constexpr std::uint64_t kWords = 32;
   StressPool test(2);

@@ -45,7 +45,7 @@ bool is_resident(const void* page) {
   return mincore(const_cast<void*>(page), kPageBytes, &vector) == 0 && (vector & 1) != 0;
 }
 
-TEST(PoolWarmer, BacksOneExtentPerSocAtTheStartAndThenSleeps) {
+TEST(PoolWarmerTest, backs_one_extent_per_soc_at_the_start_and_then_sleeps) {
   WarmedPool test(4, 64 * kExtent);
   EXPECT_EQ(test.budget.taken(), 4 * kExtent);
   const std::uint64_t steps = test.runtime.step_count();
@@ -58,7 +58,7 @@ TEST(PoolWarmer, BacksOneExtentPerSocAtTheStartAndThenSleeps) {
 
 // Ten extents are used up; the warmer runs whenever it was notified. Each page was backed before it
 // is taken, and no more than two extents are backed ahead.
-TEST(PoolWarmer, StaysAheadOfAUserOfNewPages) {
+TEST(PoolWarmerTest, stays_ahead_of_a_user_of_new_pages) {
   WarmedPool test(2, 64 * kExtent);
   std::uint64_t taken = 0;
   test.take(1, 10 * PagePool::kExtentPages, [&](VolatilePageId id) {
@@ -70,7 +70,7 @@ TEST(PoolWarmer, StaysAheadOfAUserOfNewPages) {
   });
 }
 
-TEST(PoolWarmer, DoesNothingWhilePagesAreReused) {
+TEST(PoolWarmerTest, does_nothing_while_pages_are_reused) {
   WarmedPool test(1, 64 * kExtent);
   std::vector<VolatilePageId> ids(PagePool::kBatchPages);
   ids.resize(test.pool->take(0, ids.data(), PagePool::kBatchPages));
@@ -84,7 +84,7 @@ TEST(PoolWarmer, DoesNothingWhilePagesAreReused) {
   EXPECT_EQ(test.runtime.step_count(), steps);
 }
 
-TEST(PoolWarmer, BacksWhatIsReservedAtOnce) {
+TEST(PoolWarmerTest, backs_what_is_reserved_at_once) {
   WarmedPool test(2, 64 * kExtent);
   EXPECT_EQ(test.pool->reserve(20 * kExtent), 20 * kExtent);
   const std::uint64_t taken = test.budget.taken();
@@ -96,7 +96,7 @@ TEST(PoolWarmer, BacksWhatIsReservedAtOnce) {
   EXPECT_EQ(test.budget.taken(), taken);
 }
 
-TEST(PoolWarmer, ReservesNothingOfTheLastQuarterOfTheBudget) {
+TEST(PoolWarmerTest, reserves_nothing_of_the_last_quarter_of_the_budget) {
   WarmedPool test(2, 16 * kExtent);
   const std::uint64_t reserved = test.pool->reserve(100 * kExtent);
   EXPECT_LE(reserved, 13 * kExtent);
@@ -104,7 +104,7 @@ TEST(PoolWarmer, ReservesNothingOfTheLastQuarterOfTheBudget) {
   EXPECT_EQ(test.pool->reserve(100 * kExtent), reserved);
 }
 
-TEST(PoolWarmer, LeavesTheLastQuarterOfTheBudgetToThoseWhoNeedIt) {
+TEST(PoolWarmerTest, leaves_the_last_quarter_of_the_budget_to_those_who_need_it) {
   WarmedPool test(8, 8 * kExtent);
   EXPECT_LE(test.budget.taken(), 7 * kExtent);
   EXPECT_GE(test.budget.remaining(), kExtent);
@@ -112,7 +112,7 @@ TEST(PoolWarmer, LeavesTheLastQuarterOfTheBudgetToThoseWhoNeedIt) {
   EXPECT_LE(tiny.budget.taken(), kExtent);
 }
 
-TEST(PoolWarmer, TakesNothingFromThoseWhoComeFirst) {
+TEST(PoolWarmerTest, takes_nothing_from_those_who_come_first) {
   WarmedPool test(3, 8 * kExtent);
   test.take(2, 8 * (PagePool::kExtentPages - 1), [&](VolatilePageId) { test.runtime.run_due(); });
   VolatilePageId id;

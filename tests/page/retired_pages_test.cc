@@ -42,14 +42,14 @@ class RetiredPagesTest : public ::testing::Test {
   std::vector<std::unique_ptr<PageBytes>> chunks_;
 };
 
-TEST_F(RetiredPagesTest, OfNothingTheStampIsNever) {
+TEST_F(RetiredPagesTest, of_nothing_the_stamp_is_never) {
   RetiredPages pages;
   EXPECT_EQ(pages.count(), 0u);
   EXPECT_EQ(pages.oldest_stamp(), RetiredPages::kNever);
   EXPECT_FALSE(pages.has_room());
 }
 
-TEST_F(RetiredPagesTest, ComesOutInOrderAndReturnsEachChunkPage) {
+TEST_F(RetiredPagesTest, comes_out_in_order_and_returns_each_chunk_page) {
   for (const bool use_heap : {false, true}) {
     use_heap_ = use_heap;
     RetiredPages pages;
@@ -63,7 +63,7 @@ TEST_F(RetiredPagesTest, ComesOutInOrderAndReturnsEachChunkPage) {
   }
 }
 
-TEST_F(RetiredPagesTest, BehavesLikeADequeWithChunksOfBothKinds) {
+TEST_F(RetiredPagesTest, behaves_like_a_deque_with_chunks_of_both_kinds) {
   base::Random random(testing::test_seed(5));
   RetiredPages pages;
   std::deque<std::pair<std::uint64_t, std::uint64_t>> model;
@@ -81,7 +81,7 @@ TEST_F(RetiredPagesTest, BehavesLikeADequeWithChunksOfBothKinds) {
   }
 }
 
-TEST_F(RetiredPagesTest, AppendingMovesAllBehindAndLeavesTheOtherUsable) {
+TEST_F(RetiredPagesTest, appending_moves_all_behind_and_leaves_the_other_usable) {
   RetiredPages first;
   RetiredPages second;
   for (std::uint64_t i = 0; i < 300; ++i) push(&first, i, 5);
@@ -100,7 +100,7 @@ TEST_F(RetiredPagesTest, AppendingMovesAllBehindAndLeavesTheOtherUsable) {
   EXPECT_EQ(first.count(), 3u);
 }
 
-TEST_F(RetiredPagesTest, PoppingFromNothingIsImpossible) {
+TEST_F(RetiredPagesTest, popping_from_nothing_is_impossible) {
   RetiredPages pages;
   PageHeader* emptied;
   EXPECT_DEATH((void)pages.pop(&emptied), R"(count\(\) != 0)");

@@ -51,7 +51,7 @@ class SessionPagesTest : public ::testing::Test {
   std::optional<SessionPages> sessions_[8];
 };
 
-TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
+TEST_F(SessionPagesTest, pages_of_all_sessions_are_distinct_and_on_their_soc) {
   open(4, 32 * kMiB);
   std::set<PageHeader*> pages;
   for (std::uint32_t i = 0; i < 8; ++i) {
@@ -66,7 +66,7 @@ TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
 
 // Goal: pages are counted by the SOC that they come from. Method: one session takes all memory,
 // first of its SOC and then pages that others returned.
-TEST_F(SessionPagesTest, PagesThatASessionTakesAreCountedByTheirSoc) {
+TEST_F(SessionPagesTest, pages_that_a_session_takes_are_counted_by_their_soc) {
   open(2, 4 * kMiB);
   EXPECT_NE(sessions_[1]->allocate(), nullptr);
   const std::uint64_t taken = sessions_[1]->taken_local();
@@ -79,14 +79,14 @@ TEST_F(SessionPagesTest, PagesThatASessionTakesAreCountedByTheirSoc) {
   EXPECT_GE(sessions_[0]->taken_remote(), taken - 1);
 }
 
-TEST_F(SessionPagesTest, AReleasedPageIsTheNextAllocated) {
+TEST_F(SessionPagesTest, a_released_page_is_the_next_allocated) {
   open(1, 16 * kMiB);
   PageHeader* const page = sessions_[0]->allocate();
   sessions_[0]->release(page);
   EXPECT_EQ(sessions_[0]->allocate(), page);
 }
 
-TEST_F(SessionPagesTest, ReleasedPagesReachOtherSessionsAndAllReturnAtTheEnd) {
+TEST_F(SessionPagesTest, released_pages_reach_other_sessions_and_all_return_at_the_end) {
   open(1, 2 * kMiB);
   const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
   EXPECT_EQ(pages.size(), kUsable);
@@ -100,7 +100,7 @@ TEST_F(SessionPagesTest, ReleasedPagesReachOtherSessionsAndAllReturnAtTheEnd) {
   EXPECT_EQ(pool_->pages_in_use(), 0u);
 }
 
-TEST_F(SessionPagesTest, PagesOfAnotherSocGoHomeWhenTheyAreReleased) {
+TEST_F(SessionPagesTest, pages_of_another_soc_go_home_when_they_are_released) {
   open(2, 32 * kMiB);
   std::vector<PageHeader*> pages;
   for (int i = 0; i < 300; ++i) pages.push_back(sessions_[0]->allocate());
@@ -111,7 +111,7 @@ TEST_F(SessionPagesTest, PagesOfAnotherSocGoHomeWhenTheyAreReleased) {
   }
 }
 
-TEST_F(SessionPagesTest, WithoutPinsARetiredPageIsReusedAfterItsEpoch) {
+TEST_F(SessionPagesTest, without_pins_a_retired_page_is_reused_after_its_epoch) {
   open(1, 16 * kMiB);
   PageHeader* const page = sessions_[0]->allocate();
   sessions_[0]->retire(page);
@@ -125,7 +125,7 @@ TEST_F(SessionPagesTest, WithoutPinsARetiredPageIsReusedAfterItsEpoch) {
 
 // E3: a transaction of another session is open while pages are retired. None of them is reused
 // until it ends, whatever else happens; then all are.
-TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
+TEST_F(SessionPagesTest, no_page_is_reused_while_an_older_transaction_is_pinned) {
   open(1, 2 * kMiB);
   std::vector<PageHeader*> pages;
   for (int i = 0; i < 300; ++i) pages.push_back(sessions_[0]->allocate());
@@ -151,7 +151,7 @@ TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
 
 // Goal: P14 from the moment of the retirement on. Method: just after it epochs pass, the session
 // searches pages that are due, and another transaction begins; an older one is open.
-TEST_F(SessionPagesTest, APageIsKeptFromItsRetirementOn) {
+TEST_F(SessionPagesTest, a_page_is_kept_from_its_retirement_on) {
   open(1, 8 * kMiB);
   PageHeader* const page = sessions_[0]->allocate();
   std::memset(static_cast<void*>(page), 0x5a, kPageBytes);
@@ -177,7 +177,7 @@ TEST_F(SessionPagesTest, APageIsKeptFromItsRetirementOn) {
   clock_.unpin(2);
 }
 
-TEST_F(SessionPagesTest, ATransactionThatBeganLaterHoldsNothingBack) {
+TEST_F(SessionPagesTest, a_transaction_that_began_later_holds_nothing_back) {
   open(1, 16 * kMiB);
   sessions_[0]->retire(sessions_[0]->allocate());
   runtime_.run_for(kIntervalUs + 1);
@@ -189,7 +189,7 @@ TEST_F(SessionPagesTest, ATransactionThatBeganLaterHoldsNothingBack) {
 }
 
 // P15: pages that waited for a long transaction are reclaimed over many calls, none of them long.
-TEST_F(SessionPagesTest, NoCallOfReclaimPaysForAllThatPiledUp) {
+TEST_F(SessionPagesTest, no_call_of_reclaim_pays_for_all_that_piled_up) {
   open(1, 32 * kMiB);
   clock_.pin(7);
   std::vector<PageHeader*> pages;
@@ -214,7 +214,7 @@ TEST_F(SessionPagesTest, NoCallOfReclaimPaysForAllThatPiledUp) {
 }
 
 // Each transaction retires more than a batch; the waiting pages stay bounded.
-TEST_F(SessionPagesTest, ReclaimKeepsUpWithAHighRateOfRetirement) {
+TEST_F(SessionPagesTest, reclaim_keeps_up_with_a_high_rate_of_retirement) {
   open(1, 32 * kMiB);
   for (int txn = 0; txn < 300; ++txn) {
     sessions_[0]->reclaim();
@@ -231,7 +231,7 @@ TEST_F(SessionPagesTest, ReclaimKeepsUpWithAHighRateOfRetirement) {
 
 // P15: each transaction retires a good part of memory, such as a load of a thousand rows. Only
 // pages of the last few wait, for as long as the epochs hold them back.
-TEST_F(SessionPagesTest, LargeTransactionsLeaveNoMoreWaitingThanTheEpochsHoldBack) {
+TEST_F(SessionPagesTest, large_transactions_leave_no_more_waiting_than_the_epochs_hold_back) {
   open(1, 32 * kMiB);
   constexpr std::uint64_t kPerTxn = 600;
   for (int txn = 0; txn < 300; ++txn) {
@@ -247,7 +247,7 @@ TEST_F(SessionPagesTest, LargeTransactionsLeaveNoMoreWaitingThanTheEpochsHoldBac
   }
 }
 
-TEST_F(SessionPagesTest, DuePagesAreFoundWhenMemoryIsSpent) {
+TEST_F(SessionPagesTest, due_pages_are_found_when_memory_is_spent) {
   open(1, 2 * kMiB);
   const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
   for (std::size_t i = 0; i < 200; ++i) sessions_[0]->retire(pages[i]);
@@ -258,7 +258,7 @@ TEST_F(SessionPagesTest, DuePagesAreFoundWhenMemoryIsSpent) {
 }
 
 // Retiring cannot fail: without a page for the FIFO, its chunks come from the heap.
-TEST_F(SessionPagesTest, RetiringWorksWithoutAnyFreePage) {
+TEST_F(SessionPagesTest, retiring_works_without_any_free_page) {
   open(1, 2 * kMiB);
   const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
   for (PageHeader* const page : pages) sessions_[0]->retire(page);
@@ -269,7 +269,7 @@ TEST_F(SessionPagesTest, RetiringWorksWithoutAnyFreePage) {
   EXPECT_EQ(allocate_all(&*sessions_[0]).size(), kUsable);
 }
 
-TEST_F(SessionPagesTest, OrphansOfASessionThatEndedWaitForTheirEpochAndGoToAnother) {
+TEST_F(SessionPagesTest, orphans_of_a_session_that_ended_wait_for_their_epoch_and_go_to_another) {
   open(1, 2 * kMiB);
   std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
   for (int i = 0; i < 300; ++i) {
@@ -289,7 +289,7 @@ TEST_F(SessionPagesTest, OrphansOfASessionThatEndedWaitForTheirEpochAndGoToAnoth
   EXPECT_EQ(allocate_all(&*sessions_[1]).size(), 300u);
 }
 
-TEST_F(SessionPagesTest, OrphansOfEverySocAreFoundWhenMemoryIsSpent) {
+TEST_F(SessionPagesTest, orphans_of_every_soc_are_found_when_memory_is_spent) {
   open(4, 2 * kMiB);
   const std::vector<PageHeader*> pages = allocate_all(&*sessions_[3]);
   EXPECT_EQ(pages.size(), kUsable);
@@ -299,7 +299,7 @@ TEST_F(SessionPagesTest, OrphansOfEverySocAreFoundWhenMemoryIsSpent) {
   EXPECT_EQ(allocate_all(&*sessions_[0]).size(), kUsable);
 }
 
-TEST_F(SessionPagesTest, NothingIsLostOverManyRetirements) {
+TEST_F(SessionPagesTest, nothing_is_lost_over_many_retirements) {
   open(2, 8 * kMiB);
   for (int round = 0; round < 200; ++round) {
     for (std::uint32_t i = 0; i < 4; ++i) {

@@ -35,7 +35,7 @@ std::uint32_t check_newest(device::Device* device) {
 
 // Goal: a snapshot is made atomically. Method: power fails at every call that changes the device,
 // from the first page of the second snapshot to the last sync of its manifest.
-TEST(ManifestCrash, power_fails_at_every_call_of_a_new_snapshot) {
+TEST(ManifestCrashTest, power_fails_at_every_call_of_a_new_snapshot) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
     for (std::uint64_t skip = 0; was_lost; ++skip) {
@@ -57,7 +57,7 @@ TEST(ManifestCrash, power_fails_at_every_call_of_a_new_snapshot) {
 // Goal: orphaned files of a crash are no obstacle, and are removed. Method: a crash at each call of
 // a new snapshot, then the snapshot is made again, and another one; orphaned files are removed
 // before.
-TEST(ManifestCrash, after_a_crash_at_any_call_leftovers_go_and_the_next_snapshot_is_made) {
+TEST(ManifestCrashTest, after_a_crash_at_any_call_leftovers_go_and_the_next_snapshot_is_made) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
     for (std::uint64_t skip = 0; was_lost; ++skip) {
@@ -83,7 +83,7 @@ TEST(ManifestCrash, after_a_crash_at_any_call_leftovers_go_and_the_next_snapshot
 }
 
 // Goal: the next attempt under the same number replaces orphaned files that were not removed.
-TEST(ManifestCrash, the_same_number_is_tried_again_over_leftovers_of_a_crash) {
+TEST(ManifestCrashTest, the_same_number_is_tried_again_over_leftovers_of_a_crash) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
     for (std::uint64_t skip = 0; was_lost; ++skip) {
@@ -118,7 +118,7 @@ Status retire_old(device::Device* device) {
 // Goal: F4. Method: the process dies before the directory with the third manifest is synced, so
 // that a power failure could remove its name. The next process removes files that the third one
 // does not need, and power fails at every call of that.
-TEST(ManifestCrash, power_fails_at_every_call_while_old_snapshots_go) {
+TEST(ManifestCrashTest, power_fails_at_every_call_while_old_snapshots_go) {
   for (const std::uint64_t seed : kSeeds) {
     bool was_lost = true;
     for (std::uint64_t skip = 0; was_lost; ++skip) {
@@ -150,7 +150,7 @@ TEST(ManifestCrash, power_fails_at_every_call_while_old_snapshots_go) {
   }
 }
 
-TEST(ManifestCrash, what_remove_leftovers_removed_does_not_come_back) {
+TEST(ManifestCrashTest, what_remove_leftovers_removed_does_not_come_back) {
   FailingDevice device;
   ASSERT_OK(make_snapshot(&device, 1));
   ASSERT_OK(write_file(&device, 2, 0, 9));
@@ -162,7 +162,7 @@ TEST(ManifestCrash, what_remove_leftovers_removed_does_not_come_back) {
 }
 
 // Goal: V2, a manifest whose sync failed never gets its name. Method: each sync fails once.
-TEST(ManifestCrash, after_a_failed_sync_the_old_one_is_the_newest) {
+TEST(ManifestCrashTest, after_a_failed_sync_the_old_one_is_the_newest) {
   for (const std::uint64_t skip : {0u, 1u, 2u}) {  // two files, the manifest
     FailingDevice device;
     ASSERT_OK(make_snapshot(&device, 1));
@@ -179,7 +179,7 @@ TEST(ManifestCrash, after_a_failed_sync_the_old_one_is_the_newest) {
 
 // Goal: every error of every call is returned, and none loses the old snapshot. Method: each kind
 // of call fails at its n-th time, for each n up to the number of calls.
-TEST(ManifestCrash, an_error_of_any_call_is_returned_and_the_old_one_stays) {
+TEST(ManifestCrashTest, an_error_of_any_call_is_returned_and_the_old_one_stays) {
   for (const Call call : {Call::kCreate, Call::kWrite, Call::kSync, Call::kList, Call::kRemove,
                           Call::kRename, Call::kSyncDirectory}) {
     for (std::uint64_t skip = 0;; ++skip) {
@@ -201,7 +201,7 @@ TEST(ManifestCrash, an_error_of_any_call_is_returned_and_the_old_one_stays) {
   }
 }
 
-TEST(ManifestCrash, an_error_while_old_snapshots_go_is_returned) {
+TEST(ManifestCrashTest, an_error_while_old_snapshots_go_is_returned) {
   for (const Call call : {Call::kOpen, Call::kRead, Call::kList, Call::kRemove,
                           Call::kSyncDirectory}) {
     for (std::uint64_t skip = 0;; ++skip) {
@@ -223,7 +223,7 @@ TEST(ManifestCrash, an_error_while_old_snapshots_go_is_returned) {
 }
 
 // Goal: a full disk only delays the new snapshot, which is made once there is space.
-TEST(ManifestCrash, on_a_full_disk_the_old_one_stays_until_there_is_room) {
+TEST(ManifestCrashTest, on_a_full_disk_the_old_one_stays_until_there_is_room) {
   std::uint64_t refused = 0;
   for (std::uint64_t room = 0; room <= 40'000; room += 1'000) {
     FailingDevice device;
@@ -247,7 +247,7 @@ TEST(ManifestCrash, on_a_full_disk_the_old_one_stays_until_there_is_room) {
 
 // Goal: snapshots can be made on a real device, which also needs aligned direct writes, names, and
 // a directory. Method: with and without direct I/O, if the file system has it.
-TEST(ManifestCrash, snapshots_are_made_and_go_on_a_real_device) {
+TEST(ManifestCrashTest, snapshots_are_made_and_go_on_a_real_device) {
   for (const Facility direct_io : {Facility::kTry, Facility::kOff}) {
     std::string root = (std::filesystem::temp_directory_path() / "foedus-snap-XXXXXX").string();
     ASSERT_NE(mkdtemp(root.data()), nullptr);
@@ -268,7 +268,7 @@ TEST(ManifestCrash, snapshots_are_made_and_go_on_a_real_device) {
   }
 }
 
-TEST(Leftovers, only_what_no_manifest_lists_is_one) {
+TEST(LeftoversTest, only_what_no_manifest_lists_is_one) {
   FailingDevice device;
   for (std::uint32_t number = 1; number <= 3; ++number) ASSERT_OK(make_snapshot(&device, number));
   for (const char* const name :
@@ -301,7 +301,7 @@ TEST(Leftovers, only_what_no_manifest_lists_is_one) {
 
 // Goal: no file is removed that a damaged manifest may need: none at all if the newest one is
 // damaged, none of its snapshot or before if an older one is.
-TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
+TEST(LeftoversTest, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
   FailingDevice device;
   for (std::uint32_t number = 1; number <= 3; ++number) {
     ASSERT_OK(write_file(&device, number, 5, 1));
@@ -323,7 +323,7 @@ TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
 // Goal: the files of a lost newest manifest are not orphaned for a database that knows it, although
 // no manifest lists them any more. Method: the manifest is damaged, or missing, with an older one
 // or without.
-TEST(Leftovers, of_a_lost_manifest_there_are_none_for_who_knows_it) {
+TEST(LeftoversTest, of_a_lost_manifest_there_are_none_for_who_knows_it) {
   FailingDevice device;
   for (std::uint32_t number = 1; number <= 2; ++number) ASSERT_OK(make_snapshot(&device, number));
   ASSERT_OK(write_file(&device, 3, 0, 1));

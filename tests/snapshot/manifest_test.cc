@@ -43,7 +43,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-TEST(Manifest, what_is_written_is_read) {
+TEST(ManifestTest, what_is_written_is_read) {
   for (const std::uint32_t number : {1u, 2u, 99'999'999u}) {
     FailingDevice device;
     const Manifest manifest = manifest_of(number);
@@ -55,7 +55,7 @@ TEST(Manifest, what_is_written_is_read) {
   }
 }
 
-TEST(Manifest, one_without_storages_and_files_is_read) {
+TEST(ManifestTest, one_without_storages_and_files_is_read) {
   Manifest manifest;
   manifest.number = SnapshotNumber{1};
   manifest.covered = manifest.newest_seen = Epoch(Epoch::kMax);
@@ -65,7 +65,7 @@ TEST(Manifest, one_without_storages_and_files_is_read) {
 }
 
 // Goal: the bytes are those of FORMAT.md, in every build. Method: one manifest, written out here.
-TEST(Manifest, bytes_are_as_described) {
+TEST(ManifestTest, bytes_are_as_described) {
   Manifest manifest;
   manifest.number = SnapshotNumber{0x102};
   manifest.covered = Epoch(0x304);
@@ -125,7 +125,7 @@ TEST(Manifest, bytes_are_as_described) {
                 "00000000");
 }
 
-TEST(Manifest, a_flipped_bit_in_any_byte_is_detected) {
+TEST(ManifestTest, a_flipped_bit_in_any_byte_is_detected) {
   const std::string bytes = encoded(manifest_of(2));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (unsigned bit = 0; bit < 8; ++bit) {
@@ -136,7 +136,7 @@ TEST(Manifest, a_flipped_bit_in_any_byte_is_detected) {
   }
 }
 
-TEST(Manifest, every_truncated_length_is_detected_even_with_a_valid_checksum) {
+TEST(ManifestTest, every_truncated_length_is_detected_even_with_a_valid_checksum) {
   const std::string bytes = encoded(manifest_of(2));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     std::string cut = bytes.substr(0, size);
@@ -153,7 +153,7 @@ TEST(Manifest, every_truncated_length_is_detected_even_with_a_valid_checksum) {
 
 // Goal: a hostile manifest is refused, or read as a possible one. Method: random bytes are changed
 // and the checksum is recomputed; an accepted manifest encodes to the same bytes again.
-TEST(Manifest, forged_bytes_are_refused_or_mean_what_they_say) {
+TEST(ManifestTest, forged_bytes_are_refused_or_mean_what_they_say) {
   const std::string bytes = encoded(manifest_of(2));
   base::Random random(20'250'101);
   std::size_t accepted = 0;
@@ -176,7 +176,7 @@ TEST(Manifest, forged_bytes_are_refused_or_mean_what_they_say) {
 }
 
 // Goal: counts of a hostile manifest cause no allocation or read beyond the bytes.
-TEST(Manifest, counts_beyond_the_bytes_are_refused) {
+TEST(ManifestTest, counts_beyond_the_bytes_are_refused) {
   const std::string bytes = encoded(manifest_of(2));
   const std::size_t counts[] = {offsetof(ManifestHeader, file_count),
                                 offsetof(ManifestHeader, storage_count),
@@ -190,7 +190,7 @@ TEST(Manifest, counts_beyond_the_bytes_are_refused) {
   }
 }
 
-TEST(Manifest, another_version_is_refused_by_name) {
+TEST(ManifestTest, another_version_is_refused_by_name) {
   const std::string bytes = encoded(manifest_of(2));
   for (const std::uint32_t version : {1u, 3u}) {
     const auto read = parsed(sealed(with(bytes, offsetof(ManifestHeader, version), version)));
@@ -201,7 +201,7 @@ TEST(Manifest, another_version_is_refused_by_name) {
 }
 
 // Goal: each limit of problem_of() is needed, and parsing checks it. Method: one change each.
-TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
+TEST(ManifestTest, what_no_snapshot_can_be_is_a_problem) {
   const std::function<void(Manifest*)> changes[] = {
       [](Manifest* m) { m->number = SnapshotNumber{0}; },
       [](Manifest* m) { m->number = SnapshotNumber{100'000'000}; },
@@ -254,7 +254,7 @@ TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
   }
 }
 
-TEST(Manifest, parsing_asks_for_problems) {
+TEST(ManifestTest, parsing_asks_for_problems) {
   std::string bytes = encoded(manifest_of(2));
   const auto read = parsed(sealed(
       with(bytes, kStoragesAt + offsetof(ManifestStorageEntry, kind), std::uint8_t{5})));
@@ -263,7 +263,7 @@ TEST(Manifest, parsing_asks_for_problems) {
       << read.status().message();
 }
 
-TEST(Manifest, one_that_is_too_large_is_refused_and_nothing_is_written) {
+TEST(ManifestTest, one_that_is_too_large_is_refused_and_nothing_is_written) {
   FailingDevice device;
   Manifest manifest = manifest_of(1);
   manifest.storages[0].boundaries.resize(kManifestBytesMax / 8);
@@ -276,7 +276,7 @@ TEST(Manifest, one_that_is_too_large_is_refused_and_nothing_is_written) {
   EXPECT_EQ(*read, manifest);
 }
 
-TEST(Manifest, a_file_that_is_too_large_is_refused_without_being_read) {
+TEST(ManifestTest, a_file_that_is_too_large_is_refused_without_being_read) {
   FailingDevice device;
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
   device.set_size("manifest-00000001", kManifestBytesMax + 1);
@@ -284,7 +284,7 @@ TEST(Manifest, a_file_that_is_too_large_is_refused_without_being_read) {
   EXPECT_EQ(device.calls(Call::kRead), 0u);
 }
 
-TEST(Manifest, numbers_are_found_in_order_and_the_newest_counts) {
+TEST(ManifestTest, numbers_are_found_in_order_and_the_newest_counts) {
   FailingDevice device;
   EXPECT_EQ(read_newest_manifest(&device).code(), ErrorCode::kNotFound);
   for (const std::uint32_t number : {1u, 2u, 10u}) {
@@ -303,7 +303,7 @@ TEST(Manifest, numbers_are_found_in_order_and_the_newest_counts) {
   EXPECT_EQ(*newest, manifest_of(10));
 }
 
-TEST(Manifest, a_damaged_newest_one_is_corruption_and_no_older_one_is_taken) {
+TEST(ManifestTest, a_damaged_newest_one_is_corruption_and_no_older_one_is_taken) {
   FailingDevice device;
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
   ASSERT_OK(write_manifest(&device, manifest_of(2)));
@@ -313,14 +313,14 @@ TEST(Manifest, a_damaged_newest_one_is_corruption_and_no_older_one_is_taken) {
   EXPECT_NE(read.status().message().find("/failing/manifest-00000002"), std::string::npos);
 }
 
-TEST(Manifest, one_under_the_name_of_another_is_corruption) {
+TEST(ManifestTest, one_under_the_name_of_another_is_corruption) {
   FailingDevice device;
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
   ASSERT_OK(device.rename("manifest-00000001", "manifest-00000002"));
   EXPECT_EQ(read_newest_manifest(&device).code(), ErrorCode::kCorruption);
 }
 
-TEST(Manifest, a_number_that_is_not_newer_is_refused) {
+TEST(ManifestTest, a_number_that_is_not_newer_is_refused) {
   FailingDevice device;
   ASSERT_OK(write_manifest(&device, manifest_of(2)));
   for (const std::uint32_t number : {1u, 2u}) {
@@ -329,7 +329,7 @@ TEST(Manifest, a_number_that_is_not_newer_is_refused) {
   ASSERT_OK(write_manifest(&device, manifest_of(3)));
 }
 
-TEST(Manifest, an_error_of_a_call_that_looks_is_handed_on) {
+TEST(ManifestTest, an_error_of_a_call_that_looks_is_handed_on) {
   FailingDevice device;
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
   for (const Call kind : {Call::kList, Call::kOpen, Call::kSize, Call::kRead}) {
@@ -340,7 +340,7 @@ TEST(Manifest, an_error_of_a_call_that_looks_is_handed_on) {
   EXPECT_EQ(remove_manifest(&device, SnapshotNumber{1}).error_number(), EIO);
 }
 
-TEST(Manifest, the_newest_one_cannot_be_removed) {
+TEST(ManifestTest, the_newest_one_cannot_be_removed) {
   FailingDevice device;
   EXPECT_EQ(remove_manifest(&device, SnapshotNumber{1}).code(), ErrorCode::kNotFound);
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
@@ -353,7 +353,7 @@ TEST(Manifest, the_newest_one_cannot_be_removed) {
 
 // The manifest is damaged, missing, or missing beside an older one; an error of the device is no
 // such evidence.
-TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
+TEST(ManifestTest, one_that_is_lost_is_known_and_written_again) {
   FailingDevice device;
   const Manifest known = manifest_of(2);
   EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
@@ -378,7 +378,7 @@ TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
 
 // Goal: a damaged manifest of a failed glean blocks no later one. Method: damaged manifests of the
 // next number, of a later one, and of the last possible one.
-TEST(Manifest, one_that_is_lost_is_written_again_above_all_that_are_there) {
+TEST(ManifestTest, one_that_is_lost_is_written_again_above_all_that_are_there) {
   FailingDevice device;
   const Manifest known = manifest_of(2);
   ASSERT_OK(write_manifest(&device, known));

@@ -77,7 +77,7 @@ class PageCacheBorrowTest : public ::testing::Test {
   std::vector<page::VolatilePageId> taken_;
 };
 
-TEST_F(PageCacheBorrowTest, GrowsIntoWhatVolatilePagesLeaveIdle) {
+TEST_F(PageCacheBorrowTest, grows_into_what_volatile_pages_leave_idle) {
   constexpr std::uint32_t kPages = 3000;
   read(kPages);
   EXPECT_GE(pool_->pages_lent(), kPages - kOwnBytes / page::kPageBytes);
@@ -89,7 +89,7 @@ TEST_F(PageCacheBorrowTest, GrowsIntoWhatVolatilePagesLeaveIdle) {
   EXPECT_EQ(pages_.reads.load_relaxed(), reads);
 }
 
-TEST_F(PageCacheBorrowTest, IsAsLargeAsItsShareWhereVolatilePagesHaveAll) {
+TEST_F(PageCacheBorrowTest, is_as_large_as_its_share_where_volatile_pages_have_all) {
   while (take() != 0) {
   }
   for (int i = 0; i < 20; ++i) {
@@ -103,7 +103,7 @@ TEST_F(PageCacheBorrowTest, IsAsLargeAsItsShareWhereVolatilePagesHaveAll) {
 
 // Goal: volatile pages get all their memory, however much of it the cache has. Method: an epoch
 // passes at times, as with a running clock; the cached pages are used again and again.
-TEST_F(PageCacheBorrowTest, GivesAllBackWhileVolatilePagesGrowAndNoTakeFails) {
+TEST_F(PageCacheBorrowTest, gives_all_back_while_volatile_pages_grow_and_no_take_fails) {
   read(3000, 3);
   ASSERT_GT(pool_->pages_lent(), 2000u);
   const std::uint64_t pages_max = kPoolBytes / page::kPageBytes;
@@ -119,7 +119,7 @@ TEST_F(PageCacheBorrowTest, GivesAllBackWhileVolatilePagesGrowAndNoTakeFails) {
 }
 
 // K4: a reader that found the page may read it until its pin ends.
-TEST_F(PageCacheBorrowTest, APageIsNotGivenBackWhileItsReaderIsPinned) {
+TEST_F(PageCacheBorrowTest, a_page_is_not_given_back_while_its_reader_is_pinned) {
   clock_.pin_cache(1);
   std::vector<const page::PageHeader*> held;
   for (std::uint32_t i = 0; i < 3000; ++i) held.push_back(find(page_of(i)));
@@ -139,7 +139,7 @@ TEST_F(PageCacheBorrowTest, APageIsNotGivenBackWhileItsReaderIsPinned) {
 }
 
 // P18: the hint names a frame that is a page of the pool by now.
-TEST_F(PageCacheBorrowTest, AStaleHintOfAFrameThatWasGivenBackDoesNoHarm) {
+TEST_F(PageCacheBorrowTest, a_stale_hint_of_a_frame_that_was_given_back_does_no_harm) {
   read(3000);
   const page::PagePart wanted{.offset = 1000, .bytes = 200};
   std::vector<page::DualPagePointer> pointers(3000);
@@ -162,7 +162,7 @@ TEST_F(PageCacheBorrowTest, AStaleHintOfAFrameThatWasGivenBackDoesNoHarm) {
 }
 
 // A frame of a page in flight is not returned, because the device writes to it.
-TEST_F(PageCacheBorrowTest, APageInFlightIsNotGivenBack) {
+TEST_F(PageCacheBorrowTest, a_page_in_flight_is_not_given_back) {
   read(1500);
   constexpr std::uint32_t kFirst = 10'000;
   std::vector<PageCache::Read> flying;
@@ -189,7 +189,7 @@ TEST_F(PageCacheBorrowTest, APageInFlightIsNotGivenBack) {
 
 // Goal: the entry of a leaving page is removed with its frame. Method: there are more pages than
 // frames, so that some are leaving and would return; the pool's page stays unchanged.
-TEST_F(PageCacheBorrowTest, ALeavingPageWhoseFrameWasGivenBackDoesNotReturn) {
+TEST_F(PageCacheBorrowTest, a_leaving_page_whose_frame_was_given_back_does_not_return) {
   read(8000);
   ASSERT_NE(cache_->statistics().evictions, 0u);
   while (pool_->pages_lent() != 0) {
@@ -201,7 +201,7 @@ TEST_F(PageCacheBorrowTest, ALeavingPageWhoseFrameWasGivenBackDoesNotReturn) {
 }
 
 // Without a hurried clock volatile pages would wait for an epoch.
-TEST_F(PageCacheBorrowTest, TheClockHurriesWhereNoFrameIsDue) {
+TEST_F(PageCacheBorrowTest, the_clock_hurries_where_no_frame_is_due) {
   read(3000);
   while (pool_->pages_lent() != 0) {
     const std::uint64_t lent = pool_->pages_lent();
@@ -215,7 +215,7 @@ TEST_F(PageCacheBorrowTest, TheClockHurriesWhereNoFrameIsDue) {
   EXPECT_GT(clock_.current(), before);
 }
 
-TEST_F(PageCacheBorrowTest, GrowsAgainWhenVolatilePagesShrink) {
+TEST_F(PageCacheBorrowTest, grows_again_when_volatile_pages_shrink) {
   read(3000);
   for (int i = 0; i < 200; ++i) {
     take();

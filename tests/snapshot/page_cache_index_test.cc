@@ -64,7 +64,7 @@ constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
 
 // With as many pages as frames, from consecutive places in files, few find both of their buckets
 // full.
-TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
+TEST_F(CacheIndexTest, nearly_all_pages_find_a_place) {
   constexpr std::uint32_t kFrames = 12'000;
   make(kFrames, kFrames);
   std::uint32_t evicted = 0;
@@ -77,7 +77,7 @@ TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
 }
 
 // In one pair of buckets each new page replaces one, which is returned and is not found any more.
-TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
+TEST_F(CacheIndexTest, a_full_pair_gives_away_a_page_that_was_not_used_again) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     EXPECT_EQ(put(page_of(i), i + 1, CacheMark::kUsedAgain), 0u);
@@ -90,7 +90,7 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
   EXPECT_EQ(pages_cached(), kPairEntries);
 }
 
-TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
+TEST_F(CacheIndexTest, a_sweep_for_borrowed_frames_takes_no_others) {
   constexpr std::uint32_t kOwn = 60;
   make(100, 100, kOwn);
   for (std::uint32_t i = 0; i < 100; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
@@ -104,7 +104,7 @@ TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
   EXPECT_GE(swept, 35u);  // a few pages may have found both of their buckets full
 }
 
-TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
+TEST_F(CacheIndexTest, a_full_pair_gives_away_a_leaving_page_first) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
   CacheFrame leaving[CacheIndex::kBucketEntries];
@@ -122,7 +122,7 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
   }
 }
 
-TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
+TEST_F(CacheIndexTest, a_mark_is_taken_by_the_hand_once) {
   make(10, 190);
   ASSERT_EQ(index_->bucket_count(), CacheIndex::kSweepBuckets);  // a sweep goes once around
   put(page_of(1), 1, CacheMark::kUsedOnce);
@@ -139,7 +139,7 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
   EXPECT_EQ(frames[0], 1u);
 }
 
-TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
+TEST_F(CacheIndexTest, a_page_that_left_has_a_ghost_until_it_is_taken) {
   make(10, 190);
   index_->page_at(0)->page_id = page_of(1).word();  // bytes before the frames may be any
   put(page_of(1), 1, CacheMark::kUsedOnce);
@@ -161,7 +161,7 @@ TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
 }
 
 // In one pair of buckets ghosts are replaced first, then leaving pages, then others.
-TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
+TEST_F(CacheIndexTest, ghosts_give_way_to_pages_before_leaving_ones_do) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     put_leaving(page_of(i), i + 1, CacheMark::kUsedOnce);
@@ -176,7 +176,7 @@ TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
 }
 
 // In one pair of buckets every entry is a ghost's, and then a page's.
-TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
+TEST_F(CacheIndexTest, ghosts_give_way_to_pages) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     put_leaving(page_of(i), 1, CacheMark::kUsedOnce);
@@ -193,7 +193,7 @@ TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
   }
 }
 
-TEST_F(CacheIndexTest, APageThatIsPutLeavingIsFoundWhenItIsRestored) {
+TEST_F(CacheIndexTest, a_page_that_is_put_leaving_is_found_when_it_is_restored) {
   make(10, 10);
   put_leaving(page_of(1), 1, CacheMark::kReadAhead);
   EXPECT_FALSE(has(page_of(1)));
@@ -206,7 +206,7 @@ TEST_F(CacheIndexTest, APageThatIsPutLeavingIsFoundWhenItIsRestored) {
 }
 
 // Random operations agree with a map.
-TEST_F(CacheIndexTest, AgreesWithAMap) {
+TEST_F(CacheIndexTest, agrees_with_a_map) {
   constexpr std::uint32_t kFrames = 64;
   make(kFrames, kFrames);
   base::Random random(testing::test_seed(3));
@@ -249,7 +249,7 @@ TEST_F(CacheIndexTest, AgreesWithAMap) {
 
 // ---- stripes ---------------------------------------------------------------------------------
 
-TEST(CacheStripes, SmallCachesHaveOneAndNoCacheHasMoreThanTheMost) {
+TEST(CacheStripesTest, small_caches_have_one_and_no_cache_has_more_than_the_most) {
   constexpr std::uint64_t kOne = CacheIndex::kFramesPerStripe;
   EXPECT_EQ(CacheIndex::stripes_for(64), 1u);
   EXPECT_EQ(CacheIndex::stripes_for(2 * kOne - 1), 1u);
@@ -259,7 +259,7 @@ TEST(CacheStripes, SmallCachesHaveOneAndNoCacheHasMoreThanTheMost) {
   EXPECT_EQ(CacheIndex::stripes_for(CacheIndex::kFramesMax), CacheIndex::kStripesMax);
 }
 
-TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
+TEST(CacheStripesTest, are_whole_pairs_of_buckets_and_all_of_them) {
   alignas(128) char nothing[page::kPageBytes];  // stands for the memory, which is not read
   for (const std::uint64_t frames : {1, 64, 4'096, 4'100, 5'000, 9'999, 70'001, 1'000'003}) {
     char* const begin = nothing + sizeof(nothing);
@@ -280,7 +280,7 @@ TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
 }
 
 // With as many pages as frames some are in the buddy of their home bucket.
-TEST_F(CacheIndexTest, ASweepOfAStripeTakesItsPagesAndNoOthers) {
+TEST_F(CacheIndexTest, a_sweep_of_a_stripe_takes_its_pages_and_no_others) {
   constexpr std::uint32_t kFrames = 12'001;
   make(kFrames, kFrames);
   ASSERT_EQ(index_->stripe_count(), 4u);
@@ -317,7 +317,7 @@ page::SnapshotPageId id_of_hash(std::uint64_t hash) {
 }
 
 // The tag is 35 bits of the hash, and the bucket is chosen by its high bits.
-TEST_F(CacheIndexTest, APageWhoseTagIsZeroIsNotAnEmptyEntry) {
+TEST_F(CacheIndexTest, a_page_whose_tag_is_zero_is_not_an_empty_entry) {
   make(10, 10);
   constexpr std::uint64_t kHalf = 0x12345678;  // the same half twice, and three bits more
   const page::SnapshotPageId id = id_of_hash(kHalf << 32 | kHalf);
@@ -326,7 +326,7 @@ TEST_F(CacheIndexTest, APageWhoseTagIsZeroIsNotAnEmptyEntry) {
   EXPECT_TRUE(has(id));
 }
 
-TEST_F(CacheIndexTest, TwoPagesOfOneTagInOneBucketAreToldApart) {
+TEST_F(CacheIndexTest, two_pages_of_one_tag_in_one_bucket_are_told_apart) {
   make(10, 10);
   constexpr std::uint64_t kHigh = 0x12345678;
   constexpr std::uint64_t kLow = 0xabcdef01;
@@ -340,7 +340,7 @@ TEST_F(CacheIndexTest, TwoPagesOfOneTagInOneBucketAreToldApart) {
   EXPECT_TRUE(has(other));
 }
 
-TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
+TEST(CacheFramesTest, frames_are_due_in_the_order_of_their_stamps_unless_they_stay) {
   const numa::Topology topology = *numa::Topology::make(1);
   base::MemoryBudget budget(CacheMemory::kBytesMin);
   const std::unique_ptr<CacheMemory> memory = *CacheMemory::make(
@@ -371,7 +371,7 @@ TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
   EXPECT_EQ(frames.take_fresh(), 5u);
 }
 
-TEST(CacheFrames, WhoseMemoryOthersTakeFirstGrowLater) {
+TEST(CacheFramesTest, whose_memory_others_take_first_grow_later) {
   const numa::Topology topology = *numa::Topology::make(1);
   constexpr std::uint64_t kBytesMax = CacheMemory::kBytesMin + (4u << 20);
   base::MemoryBudget budget(kBytesMax);

@@ -65,7 +65,7 @@ class CachePairLinkTest : public CacheLinkTest {
   CachePairLinkTest() : CacheLinkTest(1) {}
 };
 
-TEST_F(CacheLinkTest, AFrameIsLinkedToThePageThatIsFoundInIt) {
+TEST_F(CacheLinkTest, a_frame_is_linked_to_the_page_that_is_found_in_it) {
   EXPECT_FALSE(is_linked(page_of(1), 1));
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_TRUE(is_linked(page_of(1), 1));
@@ -77,7 +77,7 @@ TEST_F(CacheLinkTest, AFrameIsLinkedToThePageThatIsFoundInIt) {
 }
 
 // A link has 62 bits of an id; the page's header has the others.
-TEST_F(CacheLinkTest, IdsThatDifferInTheirHighestBitsAreToldApart) {
+TEST_F(CacheLinkTest, ids_that_differ_in_their_highest_bits_are_told_apart) {
   for (const std::uint32_t bit : {26u, 27u}) {
     const page::SnapshotPageId high = page_of(1, 1 + (1u << bit));
     put(page_of(1), 1, CacheMark::kUsedOnce);
@@ -89,7 +89,7 @@ TEST_F(CacheLinkTest, IdsThatDifferInTheirHighestBitsAreToldApart) {
   }
 }
 
-TEST_F(CacheLinkTest, APageThatLeavesIsNotLinkedUntilItReturns) {
+TEST_F(CacheLinkTest, a_page_that_leaves_is_not_linked_until_it_returns) {
   put(page_of(1), 1, CacheMark::kUsedOnce);
   ASSERT_TRUE(is_swept(page_of(1), CacheSweep::kColdForNow));
   EXPECT_FALSE(is_linked(page_of(1), 1));
@@ -99,7 +99,7 @@ TEST_F(CacheLinkTest, APageThatLeavesIsNotLinkedUntilItReturns) {
   EXPECT_FALSE(is_linked(page_of(1), 1));
 }
 
-TEST_F(CacheLinkTest, APageOnTrialIsNotLinkedUntilItReturns) {
+TEST_F(CacheLinkTest, a_page_on_trial_is_not_linked_until_it_returns) {
   put(page_of(1), 1, CacheMark::kReadAhead, true);
   EXPECT_FALSE(is_linked(page_of(1), 1));
   EXPECT_EQ(index_->use_leaving(page_of(1)), 1u);
@@ -108,7 +108,7 @@ TEST_F(CacheLinkTest, APageOnTrialIsNotLinkedUntilItReturns) {
   EXPECT_TRUE(is_linked(page_of(1), 1));
 }
 
-TEST_F(CacheLinkTest, APageOfAForgottenSnapshotIsNotLinked) {
+TEST_F(CacheLinkTest, a_page_of_a_forgotten_snapshot_is_not_linked) {
   put(page_of(1, 1), 1, CacheMark::kUsedOnce);
   put(page_of(1, 2), 2, CacheMark::kUsedOnce);
   for (std::uint64_t i = 0; i < index_->bucket_count(); ++i) {
@@ -119,7 +119,7 @@ TEST_F(CacheLinkTest, APageOfAForgottenSnapshotIsNotLinked) {
   EXPECT_TRUE(is_linked(page_of(1, 2), 2));
 }
 
-TEST_F(CachePairLinkTest, APageThatIsPushedOutIsNotLinked) {
+TEST_F(CachePairLinkTest, a_page_that_is_pushed_out_is_not_linked) {
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     put(page_of(i), i + 1, CacheMark::kUsedAgain);
   }
@@ -129,7 +129,7 @@ TEST_F(CachePairLinkTest, APageThatIsPushedOutIsNotLinked) {
   EXPECT_TRUE(is_linked(page_of(1000), 90));
 }
 
-TEST_F(CachePairLinkTest, APageThatPointersAreFollowedToIsNotPushedOutBeforeOthers) {
+TEST_F(CachePairLinkTest, a_page_that_pointers_are_followed_to_is_not_pushed_out_before_others) {
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     put(page_of(i), i + 1, CacheMark::kUsedOnce);
     if (i == 4) continue;
@@ -139,7 +139,7 @@ TEST_F(CachePairLinkTest, APageThatPointersAreFollowedToIsNotPushedOutBeforeOthe
 }
 
 // A look-up by a pointer sets the mark for the hand as one by the id does.
-TEST_F(CacheLinkTest, AUseByAPointerIsTakenByTheHandOnce) {
+TEST_F(CacheLinkTest, a_use_by_a_pointer_is_taken_by_the_hand_once) {
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_TRUE(is_linked(page_of(1), 1));
   EXPECT_FALSE(is_swept(page_of(1)));
@@ -217,7 +217,7 @@ class PageCacheLinkTest : public ::testing::Test {
   page::DualPagePointer pointers_[kChildren];
 };
 
-TEST_F(PageCacheLinkTest, AChildWhoseFrameIsBeingFilledIsNotFound) {
+TEST_F(PageCacheLinkTest, a_child_whose_frame_is_being_filled_is_not_found) {
   std::uint32_t looks = 0;
   pages_.before_read = [&](page::SnapshotPageId) -> Status {
     ++looks;
@@ -228,14 +228,14 @@ TEST_F(PageCacheLinkTest, AChildWhoseFrameIsBeingFilledIsNotFound) {
   EXPECT_GT(looks, kChildren);
 }
 
-TEST_F(PageCacheLinkTest, AChildIsNotFoundBetweenItsUnlinkingAndItsStamp) {
+TEST_F(PageCacheLinkTest, a_child_is_not_found_between_its_unlinking_and_its_stamp) {
   testing::AtSyncPoint hook("cache:unlinked", [&] { expect_links_agree(); }, true);
   read_in_turn();
   EXPECT_GT(hook.runs(), kChildren / 4);
 }
 
 // The page is complete and has its id, but is not in the index.
-TEST_F(PageCacheLinkTest, AChildIsNotFoundBeforeItIsPut) {
+TEST_F(PageCacheLinkTest, a_child_is_not_found_before_it_is_put) {
   page::SnapshotPageId id;
   pages_.before_read = [&](page::SnapshotPageId read) -> Status {
     id = read;
@@ -257,7 +257,7 @@ TEST_F(PageCacheLinkTest, AChildIsNotFoundBeforeItIsPut) {
 }
 
 // K4: a reader that followed a pointer may read the child until its pin ends.
-TEST_F(PageCacheLinkTest, AChildStaysForAsLongAsItsReaderIsPinned) {
+TEST_F(PageCacheLinkTest, a_child_stays_for_as_long_as_its_reader_is_pinned) {
   ASSERT_TRUE(read_and_advance(page_of(1)));
   clock_.pin_cache(7);
   ASSERT_NE(child(&pointers_[1]), nullptr);
@@ -276,7 +276,7 @@ TEST_F(PageCacheLinkTest, AChildStaysForAsLongAsItsReaderIsPinned) {
 // Goal: a reader may store a hint in a parent that is leaving. Method: the parent is leaving and
 // its frame is needed, but the reader was pinned before. After the pin the frame gets another page,
 // which is as it was read.
-TEST_F(PageCacheLinkTest, AParentThatLeavesKeepsWhatItsReaderWritesUntilThePinEnds) {
+TEST_F(PageCacheLinkTest, a_parent_that_leaves_keeps_what_its_reader_writes_until_the_pin_ends) {
   ASSERT_TRUE(read_and_advance(page_of(500)));
   clock_.pin_cache(7);
   const page::PageHeader* const parent = cache_->find_cached(0, page_of(500));
@@ -407,11 +407,13 @@ void descend_together(std::uint32_t socs, std::uint64_t seed) {
   EXPECT_GT(family.cache->statistics().misses, 1'000u);
 }
 
-TEST(PageCacheLinkStress, EveryChildIsTheOneThatItsPointerLeadsTo) {
+TEST(PageCacheLinkStressTest, every_child_is_the_one_that_its_pointer_leads_to) {
   descend_together(1, testing::test_seed(1));
 }
 
-TEST(PageCacheLinkStress, EverySocHasItsOwnChildren) { descend_together(2, testing::test_seed(2)); }
+TEST(PageCacheLinkStressTest, every_soc_has_its_own_children) {
+  descend_together(2, testing::test_seed(2));
+}
 
 }  // namespace
 }  // namespace foedus::snapshot

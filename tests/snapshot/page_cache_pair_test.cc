@@ -53,7 +53,7 @@ std::vector<page::SnapshotPageId> pages_of_few_pairs(std::uint64_t frames, std::
 
 // Goal: the frame of a replaced page is used again. Method: many pages are replaced; then the cache
 // forgets all pages, and a search that stays pinned finds as many as there are frames.
-TEST(PageCachePair, FramesOfPagesThatArePushedOutAreNotLost) {
+TEST(PageCachePairTest, frames_of_pages_that_are_pushed_out_are_not_lost) {
   constexpr std::uint64_t kIntervalUs = 1000;
   MadePages pages;
   testing::ManualRuntime runtime;

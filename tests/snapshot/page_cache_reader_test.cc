@@ -36,7 +36,7 @@ class PageCacheReaderTest : public ::testing::Test {
 };
 
 // After more failures than frames no frame is lost, and the page is read when that is possible.
-TEST_F(PageCacheReaderTest, HandsOutReadErrorsAndCachesNothing) {
+TEST_F(PageCacheReaderTest, hands_out_read_errors_and_caches_nothing) {
   pages_.before_read = [](page::SnapshotPageId) {
     return Status::error(ErrorCode::kIoError, "no such luck");
   };
@@ -52,7 +52,7 @@ TEST_F(PageCacheReaderTest, HandsOutReadErrorsAndCachesNothing) {
   EXPECT_EQ(cache_->statistics().pages, 1u);
 }
 
-TEST_F(PageCacheReaderTest, SaysCorruptionWhenAnotherPageWasRead) {
+TEST_F(PageCacheReaderTest, says_corruption_when_another_page_was_read) {
   pages_.id_error = 1;
   EXPECT_EQ(find(page_of(7, 3, 2)), nullptr);
   EXPECT_EQ(status_.code(), ErrorCode::kCorruption);
@@ -65,7 +65,7 @@ TEST_F(PageCacheReaderTest, SaysCorruptionWhenAnotherPageWasRead) {
 }
 
 // While one session reads a page, another one needs it, reads it too and is done first.
-TEST_F(PageCacheReaderTest, TheSecondReaderOfAPageTakesTheFirstOnes) {
+TEST_F(PageCacheReaderTest, the_second_reader_of_a_page_takes_the_first_ones) {
   const page::PageHeader* inner = nullptr;
   bool is_nested = false;
   pages_.before_read = [&](page::SnapshotPageId id) {
@@ -82,7 +82,7 @@ TEST_F(PageCacheReaderTest, TheSecondReaderOfAPageTakesTheFirstOnes) {
 }
 
 // While one session reads a page, the read of another one fails: only that one gets an error.
-TEST_F(PageCacheReaderTest, AReadThatFailsDoesNotDisturbAnotherOfTheSamePage) {
+TEST_F(PageCacheReaderTest, a_read_that_fails_does_not_disturb_another_of_the_same_page) {
   bool is_nested = false;
   pages_.before_read = [&](page::SnapshotPageId id) {
     if (std::exchange(is_nested, true)) return Status(ErrorCode::kIoError);
@@ -95,7 +95,7 @@ TEST_F(PageCacheReaderTest, AReadThatFailsDoesNotDisturbAnotherOfTheSamePage) {
   EXPECT_EQ(cache_->statistics().pages, 1u);
 }
 
-TEST_F(PageCacheReaderTest, ForgetsThePagesOfASnapshotAndNoOthers) {
+TEST_F(PageCacheReaderTest, forgets_the_pages_of_a_snapshot_and_no_others) {
   for (std::uint32_t i = 0; i < 100; ++i) {
     for (std::uint32_t snapshot = 1; snapshot <= 3; ++snapshot) {
       ASSERT_NE(find(page_of(i, snapshot)), nullptr);
@@ -117,7 +117,7 @@ TEST_F(PageCacheReaderTest, ForgetsThePagesOfASnapshotAndNoOthers) {
 }
 
 // Leaving pages are forgotten, too, and all frames are used again.
-TEST_F(PageCacheReaderTest, ForgetsPagesThatAreLeaving) {
+TEST_F(PageCacheReaderTest, forgets_pages_that_are_leaving) {
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   for (std::uint32_t i = 0; i < frames; ++i) ASSERT_NE(find(page_of(i, 2)), nullptr);
   ASSERT_GT(cache_->statistics().evictions, 100u);
@@ -133,7 +133,7 @@ TEST_F(PageCacheReaderTest, ForgetsPagesThatAreLeaving) {
   runtime_.stop(&clock_);
 }
 
-TEST_F(PageCacheReaderTest, CountsHitsInSamples) {
+TEST_F(PageCacheReaderTest, counts_hits_in_samples) {
   ASSERT_NE(find(page_of(1)), nullptr);
   constexpr std::uint64_t kHits = 10 * PageCache::kHitsPerSample;
   for (std::uint64_t i = 0; i < kHits; ++i) ASSERT_NE(find(page_of(1)), nullptr);
@@ -141,7 +141,7 @@ TEST_F(PageCacheReaderTest, CountsHitsInSamples) {
   EXPECT_EQ(cache_->statistics().misses, 1u);
 }
 
-TEST_F(PageCacheReaderTest, HintsReadNothing) {
+TEST_F(PageCacheReaderTest, hints_read_nothing) {
   EXPECT_EQ(cache_->find_cached(0, page_of(1)), nullptr);
   EXPECT_EQ(reads(), 0u);
   ASSERT_NE(find(page_of(1)), nullptr);

@@ -185,22 +185,23 @@ constexpr std::uint64_t kTransactions = 20'000;
 constexpr std::uint64_t kRounds = 300;
 #endif
 
-TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsWithFewFrames) {
+TEST(PageCacheStressTest, every_page_stays_right_until_the_pin_ends_with_few_frames) {
   StressCache test(1, PageCache::kBytesMin);
   run(&test, 2000, kTransactions, testing::test_seed(1));
 }
 
-TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsOnTwoSocs) {
+TEST(PageCacheStressTest, every_page_stays_right_until_the_pin_ends_on_two_socs) {
   StressCache test(2, 2u << 20);
   run(&test, 10'000, kTransactions, testing::test_seed(2));
 }
 
-TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsForManyThreadsOfEightSocs) {
+TEST(PageCacheStressTest,
+     every_page_stays_right_until_the_pin_ends_for_many_threads_of_eight_socs) {
   StressCache test(8, 2u << 20, kManyThreads);
   run(&test, 10'000, kTransactions / 20, testing::test_seed(5));
 }
 
-TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsInSeveralStripes) {
+TEST(PageCacheStressTest, every_page_stays_right_until_the_pin_ends_in_several_stripes) {
   StressCache test(1, kStripesBytes);
   ASSERT_EQ(CacheIndex::stripes_for(test.cache->frames_max(0)), 4u);
   run(&test, 30'000, kTransactions, testing::test_seed(8));
@@ -250,33 +251,34 @@ void run_with_writers(StressCache* test, std::uint64_t seed, std::uint32_t page_
   EXPECT_NE(test->pages_lent.load_relaxed() + test->pool->pages_lent(), 0u);
 }
 
-TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBoth) {
+TEST(PageCacheStressTest, borrowed_frames_are_read_or_written_but_never_both) {
   StressCache test(1, PageCache::kBytesMin + (64u << 10), kThreads, 8u << 20);
   run_with_writers(&test, testing::test_seed(6));
 }
 
-TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBothOnTwoSocs) {
+TEST(PageCacheStressTest, borrowed_frames_are_read_or_written_but_never_both_on_two_socs) {
   StressCache test(2, 1u << 20, kThreads, 16u << 20);
   run_with_writers(&test, testing::test_seed(7));
 }
 
-TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBothInSeveralStripes) {
+TEST(PageCacheStressTest, borrowed_frames_are_read_or_written_but_never_both_in_several_stripes) {
   StressCache test(1, kStripesBytes, kThreads, 16u << 20);
   ASSERT_EQ(CacheIndex::stripes_for(test.cache->frames_max(0)), 4u);
   run_with_writers(&test, testing::test_seed(9), 30'000);
 }
 
-TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFewFrames) {
+TEST(PageCacheStressTest, searches_of_open_transactions_never_run_out_of_few_frames) {
   StressCache test(1, PageCache::kBytesMin);
   run_searches(&test, 2000, kTransactions, testing::test_seed(3));
 }
 
-TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFramesInSeveralStripes) {
+TEST(PageCacheStressTest,
+     searches_of_open_transactions_never_run_out_of_frames_in_several_stripes) {
   StressCache test(1, kStripesBytes);
   run_searches(&test, 60'000, 2 * kTransactions, testing::test_seed(10));
 }
 
-TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFramesOnTwoSocs) {
+TEST(PageCacheStressTest, searches_of_open_transactions_never_run_out_of_frames_on_two_socs) {
   StressCache test(2, 1u << 20);
   run_searches(&test, 10'000, kTransactions, testing::test_seed(4));
 }

@@ -91,7 +91,7 @@ class PageCacheStripesTest : public ::testing::Test {
   std::uint32_t next_ = 0;
 };
 
-TEST_F(PageCacheStripesTest, PagesOfOneStripeTakeItsShareAndLeaveTheOthersTheirs) {
+TEST_F(PageCacheStripesTest, pages_of_one_stripe_take_its_share_and_leave_the_others_theirs) {
   make();
   clock_.pin_cache(0);
   for (const std::uint32_t stripe : {2u, 0u, 3u, 1u}) {
@@ -102,7 +102,7 @@ TEST_F(PageCacheStripesTest, PagesOfOneStripeTakeItsShareAndLeaveTheOthersTheirs
   clock_.unpin_cache(0);
 }
 
-TEST_F(PageCacheStripesTest, PagesOfOneStripeBorrowItsShareAndLeaveTheOthersTheirs) {
+TEST_F(PageCacheStripesTest, pages_of_one_stripe_borrow_its_share_and_leave_the_others_theirs) {
   make(true);
   const std::uint64_t borrowed_max = twin_memory_->borrowed_max();
   clock_.pin_cache(0);
@@ -119,7 +119,7 @@ TEST_F(PageCacheStripesTest, PagesOfOneStripeBorrowItsShareAndLeaveTheOthersThei
 
 // Goal: no stripe starves. Method: the budget is smaller than the cache may be; pages of one stripe
 // take as much of it as they can, and others the rest.
-TEST_F(PageCacheStripesTest, EachStripeWorksWithItsFirstFramesWhereTheBudgetIsTaken) {
+TEST_F(PageCacheStripesTest, each_stripe_works_with_its_first_frames_where_the_budget_is_taken) {
   make(false, 4 * kMiB);
   const std::uint64_t first = cache_->statistics().bytes;
   EXPECT_GE(first, kStripes * CacheMemory::kFramesMin * page::kPageBytes);
@@ -131,7 +131,7 @@ TEST_F(PageCacheStripesTest, EachStripeWorksWithItsFirstFramesWhereTheBudgetIsTa
 
 // Goal: the first stripes do not get all of the budget. Method: pages of all stripes are read in
 // turn, with a budget of less than an extent for each.
-TEST_F(PageCacheStripesTest, ABudgetThatIsShortIsDividedAmongStripesThatAskInTurn) {
+TEST_F(PageCacheStripesTest, a_budget_that_is_short_is_divided_among_stripes_that_ask_in_turn) {
   make(false, 5 * kMiB);
   const std::uint64_t left = budget_->remaining() / page::kPageBytes;
   ASSERT_LT(left, 2 * CacheMemory::kExtentFrames);
@@ -150,7 +150,7 @@ TEST_F(PageCacheStripesTest, ABudgetThatIsShortIsDividedAmongStripesThatAskInTur
 
 // Goal: a frame that is free in one stripe does not count for pages of another one. Method: all
 // frames of one stripe are taken, then those of a second one.
-TEST_F(PageCacheStripesTest, AFrameIsDueForThePagesOfItsStripe) {
+TEST_F(PageCacheStripesTest, a_frame_is_due_for_the_pages_of_its_stripe) {
   make();
   EXPECT_EQ(cache_->due(0, next_of(2)), Epoch());
   clock_.pin_cache(0);
@@ -168,7 +168,7 @@ TEST_F(PageCacheStripesTest, AFrameIsDueForThePagesOfItsStripe) {
 // Goal: a miss does not wait for a miss of another stripe. Method: one thread is stopped when it
 // has evicted pages, with its stripe's lock; another one misses pages of all other stripes
 // meanwhile.
-TEST_F(PageCacheStripesTest, MissesOfDifferentStripesDoNotExcludeEachOther) {
+TEST_F(PageCacheStripesTest, misses_of_different_stripes_do_not_exclude_each_other) {
   make();
   std::vector<page::SnapshotPageId> others;
   for (int i = 0; i < 30; ++i) {
@@ -199,7 +199,7 @@ TEST_F(PageCacheStripesTest, MissesOfDifferentStripesDoNotExcludeEachOther) {
 
 // Goal: each page in flight goes to the stripe of its frame, or returns the frame. Method: more
 // pages than there are frames, some of which cannot be read.
-TEST_F(PageCacheStripesTest, PagesInFlightOfSeveralStripesComeTogether) {
+TEST_F(PageCacheStripesTest, pages_in_flight_of_several_stripes_come_together) {
   make();
   pages_.keeps_sent = false;
   const std::unique_ptr<PagesInFlight> in_flight = cache_->make_pages_in_flight(0);
@@ -229,7 +229,7 @@ TEST_F(PageCacheStripesTest, PagesInFlightOfSeveralStripesComeTogether) {
   }
 }
 
-TEST_F(PageCacheStripesTest, PagesOfAllStripesAreForgotten) {
+TEST_F(PageCacheStripesTest, pages_of_all_stripes_are_forgotten) {
   make();
   clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < 1'000; ++i) ASSERT_TRUE(can_find(page_of(i)));
@@ -243,7 +243,7 @@ TEST_F(PageCacheStripesTest, PagesOfAllStripesAreForgotten) {
 
 // Goal: the pool gets its pages back from any stripe. Method: only one stripe has borrowed pages,
 // and only some of the calls begin with it.
-TEST_F(PageCacheStripesTest, OneStripeGivesBackAsWellAsAll) {
+TEST_F(PageCacheStripesTest, one_stripe_gives_back_as_well_as_all) {
   make(true);
   read(2, static_cast<std::uint32_t>(share_of(cache_->frames_max(0), 2)) + 1'500);
   ASSERT_GT(pool_->pages_lent(), 900u);
@@ -255,7 +255,7 @@ TEST_F(PageCacheStripesTest, OneStripeGivesBackAsWellAsAll) {
   }
 }
 
-TEST_F(PageCacheStripesTest, AllIsGivenBackWhileVolatilePagesGrowAndNoTakeFails) {
+TEST_F(PageCacheStripesTest, all_is_given_back_while_volatile_pages_grow_and_no_take_fails) {
   make(true);
   const auto wanted = static_cast<std::uint32_t>(cache_->frames_max(0) + 3'000);
   for (std::uint32_t i = 0; i < wanted; ++i) read(i % kStripes, 1);

@@ -66,7 +66,7 @@ class PageCacheTest : public ::testing::Test {
   std::unique_ptr<PageCache> cache_;
 };
 
-TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
+TEST_F(PageCacheTest, reads_a_page_once_and_finds_it_afterwards) {
   make(8 * kMiB);
   clock_.pin_cache(0);
   const page::PageHeader* const page = find(page_of(0));
@@ -79,7 +79,7 @@ TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
 }
 
 // P18: the frame of a hint changes only which memory is prefetched.
-TEST_F(PageCacheTest, FindsAChildWhateverTheHintSays) {
+TEST_F(PageCacheTest, finds_a_child_whatever_the_hint_says) {
   make(8 * kMiB);
   clock_.pin_cache(0);
   const page::PagePart wanted{.offset = 1000, .bytes = 200};
@@ -104,7 +104,7 @@ TEST_F(PageCacheTest, FindsAChildWhateverTheHintSays) {
 }
 
 // Ids that differ in one part only are different pages, also if their hashes are equal.
-TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
+TEST_F(PageCacheTest, tells_ids_apart_that_differ_in_one_part) {
   make(8 * kMiB);
   clock_.pin_cache(0);
   std::set<const page::PageHeader*> pages;
@@ -119,7 +119,7 @@ TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
   EXPECT_EQ(reads(), 512u);
 }
 
-TEST_F(PageCacheTest, CachesAPageForEachSocThatAsksForIt) {
+TEST_F(PageCacheTest, caches_a_page_for_each_soc_that_asks_for_it) {
   make(16 * kMiB, 2);
   clock_.pin_cache(0);
   const page::PageHeader* const first = find(page_of(3), 0);
@@ -132,7 +132,7 @@ TEST_F(PageCacheTest, CachesAPageForEachSocThatAsksForIt) {
   EXPECT_EQ(cache_->statistics().misses, 2u);
 }
 
-TEST_F(PageCacheTest, TakesFewFramesAtOnceExtentsLaterAndGivesAllBack) {
+TEST_F(PageCacheTest, takes_few_frames_at_once_extents_later_and_gives_all_back) {
   make(8 * kMiB);
   const std::uint64_t first = budget_->taken();
   EXPECT_LT(first, kMiB);
@@ -147,7 +147,7 @@ TEST_F(PageCacheTest, TakesFewFramesAtOnceExtentsLaterAndGivesAllBack) {
   EXPECT_EQ(budget_->taken(), 0u);
 }
 
-TEST_F(PageCacheTest, WorksWithItsFirstFramesWhenOthersHaveTheBudget) {
+TEST_F(PageCacheTest, works_with_its_first_frames_when_others_have_the_budget) {
   make(8 * kMiB, 2);
   ASSERT_TRUE(budget_->try_take(budget_->remaining()));
   const std::uint64_t taken = cache_->statistics().bytes;
@@ -159,7 +159,7 @@ TEST_F(PageCacheTest, WorksWithItsFirstFramesWhenOthersHaveTheBudget) {
   EXPECT_EQ(budget_->remaining(), 0u);
 }
 
-TEST_F(PageCacheTest, RefusesSizesThatCannotWork) {
+TEST_F(PageCacheTest, refuses_sizes_that_cannot_work) {
   const numa::Topology topology = *numa::Topology::make(2);
   base::MemoryBudget budget(kMiB);
   const auto code = [&](std::uint64_t bytes) {
@@ -180,7 +180,7 @@ TEST_F(PageCacheTest, RefusesSizesThatCannotWork) {
 
 // ---- eviction --------------------------------------------------------------------------------
 
-TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
+TEST_F(PageCacheTest, refuses_a_binding_that_it_cannot_have) {
   topology_ = std::make_unique<numa::Topology>(*numa::Topology::make(2));
   budget_ = std::make_unique<base::MemoryBudget>(64 * kMiB);
   const auto made = PageCache::make(topology_.get(), budget_.get(), 2 * PageCache::kBytesMin,
@@ -192,7 +192,8 @@ TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
 
 // Goal: a search without a frame waits for the right epoch. Method: reads are nested until each
 // frame belongs to one of them, and no page leaves.
-TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhileAllAreRead) {
+TEST_F(PageCacheTest,
+       a_frame_is_due_at_once_while_one_is_free_and_not_before_the_next_epoch_while_all_are_read) {
   make();
   EXPECT_EQ(cache_->due(0, page_of(1)), Epoch());
   clock_.pin_cache(0);
@@ -213,7 +214,7 @@ TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhi
 }
 
 // Pages that are used all the time stay during a scan of twenty times the cache.
-TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
+TEST_F(PageCacheTest, keeps_pages_that_are_used_again_during_a_scan) {
   make();
   EXPECT_EQ(cache_->frames_max(0), kSmallFrames);
   constexpr std::uint32_t kHot = 10;
@@ -230,7 +231,7 @@ TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
 }
 
 // All cached pages are used again before the hand comes: it still takes some of them.
-TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
+TEST_F(PageCacheTest, evicts_where_all_pages_are_used_again_and_again) {
   make(2 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   std::set<std::uint32_t> hot;
@@ -251,7 +252,7 @@ TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
 
 // A page is valid for as long as a pin lasts, whatever other sessions read meanwhile: they get the
 // frames that are free without it, and then kOutOfMemory, until the pin ends.
-TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
+TEST_F(PageCacheTest, a_page_stays_valid_for_as_long_as_a_pin_lasts) {
   make(8 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   for (std::uint32_t i = 0; i < 2 * frames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
@@ -274,7 +275,7 @@ TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
 
 // A transaction is pinned in the epoch in which a page leaves; after its end one more epoch has to
 // begin.
-TEST_F(PageCacheTest, UsesAFrameAgainOnlyWhenTheEpochOfItsEvictionIsReclaimable) {
+TEST_F(PageCacheTest, uses_a_frame_again_only_when_the_epoch_of_its_eviction_is_reclaimable) {
   make();
   clock_.pin_cache(0);
   std::uint32_t next = 0;
@@ -293,7 +294,7 @@ TEST_F(PageCacheTest, UsesAFrameAgainOnlyWhenTheEpochOfItsEvictionIsReclaimable)
   EXPECT_NE(find(page_of(next)), nullptr);
 }
 
-TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames) {
+TEST_F(PageCacheTest, says_out_of_memory_when_a_transaction_reads_more_than_there_are_frames) {
   make();
   clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < kSmallFrames; ++i) ASSERT_NE(find(page_of(i)), nullptr);
@@ -314,7 +315,7 @@ TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames
   EXPECT_TRUE(read_and_advance(page_of(1000)));
 }
 
-TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
+TEST_F(PageCacheTest, a_page_that_is_leaving_comes_back_without_a_read) {
   make(2 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   clock_.pin_cache(0);
@@ -336,7 +337,7 @@ TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
 
 // Pages that return do not take the frames that misses need: transactions use all cached pages all
 // the time, and at times a new one.
-TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
+TEST_F(PageCacheTest, finds_a_frame_for_a_new_page_where_all_others_are_used_all_the_time) {
   make();
   std::uint32_t failures = 0;
   for (std::uint32_t i = 0; i < 1000; ++i) {
@@ -348,7 +349,7 @@ TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
   EXPECT_EQ(failures, 0u);
 }
 
-TEST_F(PageCacheTest, HurriesTheClockWhenTheLastFrameThatIsDueIsTaken) {
+TEST_F(PageCacheTest, hurries_the_clock_when_the_last_frame_that_is_due_is_taken) {
   make();
   clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < kSmallFrames - 1; ++i) ASSERT_NE(find(page_of(i)), nullptr);
@@ -370,7 +371,7 @@ std::uint32_t fill(PageCache* cache, std::uint32_t first) {
   return count;
 }
 
-TEST_F(PageCacheTest, APageThatTwoReadAtOnceIsCachedOnce) {
+TEST_F(PageCacheTest, a_page_that_two_read_at_once_is_cached_once) {
   make();
   clock_.pin_cache(0);
   const page::PageHeader* theirs = nullptr;
@@ -386,7 +387,7 @@ TEST_F(PageCacheTest, APageThatTwoReadAtOnceIsCachedOnce) {
 
 // Goal: a session whose read fails after another's has succeeded gets the error, and removes no
 // page.
-TEST_F(PageCacheTest, AReadThatFailsBesideAnotherLeavesItsPage) {
+TEST_F(PageCacheTest, a_read_that_fails_beside_another_leaves_its_page) {
   make();
   clock_.pin_cache(0);
   pages_.before_read = [&](page::SnapshotPageId) {
@@ -402,7 +403,7 @@ TEST_F(PageCacheTest, AReadThatFailsBesideAnotherLeavesItsPage) {
   EXPECT_EQ(fill(cache_.get(), 1), kSmallFrames - 1);
 }
 
-TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
+TEST_F(PageCacheTest, a_page_that_is_read_while_others_fill_the_cache_is_cached) {
   make();
   clock_.pin_cache(0);
   std::uint32_t others = 0;
@@ -422,7 +423,7 @@ TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
 // Goal: K3 at the moment of the eviction. Method: a transaction has found pages. When some of them
 // are unlinked it searches and reads them, and epochs pass before they get their stamp. Their
 // frames stay unchanged until it ends, and other reads get the remaining frames.
-TEST_F(PageCacheTest, WhatIsUnlinkedStaysForWhoHasFoundIt) {
+TEST_F(PageCacheTest, what_is_unlinked_stays_for_who_has_found_it) {
   make();
   for (std::uint32_t i = 0; i < 2 * kSmallFrames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
   clock_.pin_cache(7);

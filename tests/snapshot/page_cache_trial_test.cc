@@ -64,14 +64,14 @@ class PageCacheTrialTest : public ::testing::Test {
 constexpr std::uint32_t kOthers = 100'000;  // the first of pages that are used once
 
 // The pages that stay are not used while the others come and go.
-TEST_F(PageCacheTrialTest, WhatIsUsedOnceDoesNotTakeThePlaceOfWhatWasUsedAgain) {
+TEST_F(PageCacheTrialTest, what_is_used_once_does_not_take_the_place_of_what_was_used_again) {
   const std::uint32_t hot = frames_ * 6 / 10;
   use(0, hot, 3);
   EXPECT_EQ(use(kOthers, 20 * frames_), 20 * frames_);
   EXPECT_LE(use(0, hot), hot / 10);
 }
 
-TEST_F(PageCacheTrialTest, WhatIsReadAheadAndUsedOnceDoesNotEither) {
+TEST_F(PageCacheTrialTest, what_is_read_ahead_and_used_once_does_not_either) {
   const std::uint32_t hot = frames_ * 6 / 10;
   use(0, hot, 3);
   use(kOthers, frames_);
@@ -84,7 +84,7 @@ TEST_F(PageCacheTrialTest, WhatIsReadAheadAndUsedOnceDoesNotEither) {
 
 // Goal: ghosts let pages in. Method: after pages that were used again and are not any more, other
 // pages are used in turn: too many for the list of leaving frames, few enough for the cache.
-TEST_F(PageCacheTrialTest, PagesThatAreUsedInTurnStayIfTheyFit) {
+TEST_F(PageCacheTrialTest, pages_that_are_used_in_turn_stay_if_they_fit) {
   use(kOthers, frames_, 3);
   const std::uint32_t turn = frames_ * 6 / 10;
   EXPECT_EQ(use(0, turn), turn);
@@ -92,7 +92,7 @@ TEST_F(PageCacheTrialTest, PagesThatAreUsedInTurnStayIfTheyFit) {
   EXPECT_LE(use(0, turn), turn / 10);
 }
 
-TEST_F(PageCacheTrialTest, APageOnTrialStaysWhenItIsUsedAgain) {
+TEST_F(PageCacheTrialTest, a_page_on_trial_stays_when_it_is_used_again) {
   use(kOthers, 2 * frames_);
   const PageCacheStatistics before = cache_->statistics();
   EXPECT_EQ(use(1, 1), 1u);
@@ -104,7 +104,7 @@ TEST_F(PageCacheTrialTest, APageOnTrialStaysWhenItIsUsedAgain) {
   EXPECT_EQ(cache_->statistics().returns, before.returns + 1) << "was leaving no more";
 }
 
-TEST_F(PageCacheTrialTest, APageThatWasReadAheadStaysWhenItIsUsedTwice) {
+TEST_F(PageCacheTrialTest, a_page_that_was_read_ahead_stays_when_it_is_used_twice) {
   use(kOthers, 2 * frames_);
   const PageCacheStatistics before = cache_->statistics();
   read_ahead(1, 1);
@@ -116,7 +116,7 @@ TEST_F(PageCacheTrialTest, APageThatWasReadAheadStaysWhenItIsUsedTwice) {
 
 // K4 holds for pages that are leaving from the start: each stays unchanged until its reader's pin
 // ends.
-TEST_F(PageCacheTrialTest, APageOnTrialIsValidForAsLongAsAPinLasts) {
+TEST_F(PageCacheTrialTest, a_page_on_trial_is_valid_for_as_long_as_a_pin_lasts) {
   use(kOthers, 2 * frames_);
   constexpr std::uint32_t kHeld = 10;
   read_ahead(100, kHeld);

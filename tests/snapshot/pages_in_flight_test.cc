@@ -52,7 +52,7 @@ class PagesInFlightTest : public ::testing::Test {
   std::uint64_t reads_before_ = 0;
 };
 
-TEST_F(PagesInFlightTest, APageThatCameIsFoundWithoutARead) {
+TEST_F(PagesInFlightTest, a_page_that_came_is_found_without_a_read) {
   begin(5, 1);
   EXPECT_EQ(reads(), 0u);
   EXPECT_TRUE(in_flight_->finish(page_of(5)));
@@ -63,7 +63,7 @@ TEST_F(PagesInFlightTest, APageThatCameIsFoundWithoutARead) {
   EXPECT_EQ(in_flight_->begin(page_of(5)), Begun::kCached);
 }
 
-TEST_F(PagesInFlightTest, PagesThatFollowOneAnotherAreOneRead) {
+TEST_F(PagesInFlightTest, pages_that_follow_one_another_are_one_read) {
   begin(1, 3);
   begin(7, 1);
   begin(8, 1);
@@ -80,7 +80,7 @@ TEST_F(PagesInFlightTest, PagesThatFollowOneAnotherAreOneRead) {
   EXPECT_EQ(pages_.sent, expected);
 }
 
-TEST_F(PagesInFlightTest, ALongRunIsReadsOfThirtyTwoPages) {
+TEST_F(PagesInFlightTest, a_long_run_is_reads_of_thirty_two_pages) {
   begin(1, 64);
   in_flight_->send();
   ASSERT_EQ(pages_.sent.size(), 2u);
@@ -89,12 +89,12 @@ TEST_F(PagesInFlightTest, ALongRunIsReadsOfThirtyTwoPages) {
 }
 
 // The pages are far apart: the device begins with some while others are being searched.
-TEST_F(PagesInFlightTest, SomeOfManyBeginBeforeAllAreSent) {
+TEST_F(PagesInFlightTest, some_of_many_begin_before_all_are_sent) {
   for (std::uint32_t i = 0; i < 20; ++i) begin(100 * i + 1, 1);
   EXPECT_EQ(pages_.sent.size(), 16u);
 }
 
-TEST_F(PagesInFlightTest, APageInFlightIsNotBegunTwice) {
+TEST_F(PagesInFlightTest, a_page_in_flight_is_not_begun_twice) {
   begin(5, 1);
   EXPECT_EQ(in_flight_->begin(page_of(5)), Begun::kBegun);
   in_flight_->send();
@@ -102,7 +102,7 @@ TEST_F(PagesInFlightTest, APageInFlightIsNotBegunTwice) {
   EXPECT_EQ(pages_.sent.size(), 1u);
 }
 
-TEST_F(PagesInFlightTest, MoreThanThereArePlacesForAreRefused) {
+TEST_F(PagesInFlightTest, more_than_there_are_places_for_are_refused) {
   begin(1, PagesInFlight::kPagesMax);
   EXPECT_EQ(in_flight_->begin(page_of(500)), Begun::kRefused);
   EXPECT_TRUE(in_flight_->finish(page_of(1)));
@@ -110,7 +110,7 @@ TEST_F(PagesInFlightTest, MoreThanThereArePlacesForAreRefused) {
 }
 
 // K11. In a cache of 64 frames other searches get their frames while pages are in flight.
-TEST_F(PagesInFlightTest, TheyAreAFewOfTheFrames) {
+TEST_F(PagesInFlightTest, they_are_a_few_of_the_frames) {
   base::MemoryBudget budget{PageCache::kBytesMin};
   const auto cache = *PageCache::make(&topology_, &budget, PageCache::kBytesMin, Facility::kTry,
                                       Facility::kTry, &pages_, &clock_);
@@ -130,7 +130,7 @@ TEST_F(PagesInFlightTest, TheyAreAFewOfTheFrames) {
 }
 
 // Failures that are more than the frames lose no frame.
-TEST_F(PagesInFlightTest, APageThatCannotBeReadIsReadAgainByWhoWantsIt) {
+TEST_F(PagesInFlightTest, a_page_that_cannot_be_read_is_read_again_by_who_wants_it) {
   pages_.keeps_sent = false;
   pages_.before_read = [](page::SnapshotPageId id) {
     return id.page() == 52 ? Status(ErrorCode::kIoError) : Status();
@@ -146,7 +146,7 @@ TEST_F(PagesInFlightTest, APageThatCannotBeReadIsReadAgainByWhoWantsIt) {
   EXPECT_TRUE(can_find(page_of(52)));
 }
 
-TEST_F(PagesInFlightTest, AnotherPageThanTheOneAskedForIsNotCached) {
+TEST_F(PagesInFlightTest, another_page_than_the_one_asked_for_is_not_cached) {
   begin(50, 2);
   pages_.id_error = 1;
   EXPECT_TRUE(in_flight_->finish(page_of(50)));
@@ -158,7 +158,7 @@ TEST_F(PagesInFlightTest, AnotherPageThanTheOneAskedForIsNotCached) {
 }
 
 // The reader refuses more pages than there are frames, and more than can be in flight at once.
-TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
+TEST_F(PagesInFlightTest, what_the_reader_refuses_takes_no_frame) {
   pages_.refuses = true;
   for (std::uint32_t i = 0; i < 2 * kBytes / page::kPageBytes; ++i) {
     ASSERT_EQ(in_flight_->begin(page_of(50 + i)), Begun::kBegun) << i;
@@ -170,7 +170,7 @@ TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
 }
 
 // Method: other sessions read one of the pages, and have some in flight, before these are put.
-TEST_F(PagesInFlightTest, PagesThatOthersReadMeanwhileAreCachedOnce) {
+TEST_F(PagesInFlightTest, pages_that_others_read_meanwhile_are_cached_once) {
   const std::uint64_t pages_before = cache_->statistics().pages;
   const std::unique_ptr<PagesInFlight> theirs = cache_->make_pages_in_flight(0);
   bool is_nested = false;
@@ -190,7 +190,7 @@ TEST_F(PagesInFlightTest, PagesThatOthersReadMeanwhileAreCachedOnce) {
 }
 
 // Unneeded pages go into the cache, too, if their reads have begun.
-TEST_F(PagesInFlightTest, ItsEndWaitsForWhatIsInFlight) {
+TEST_F(PagesInFlightTest, its_end_waits_for_what_is_in_flight) {
   const std::uint64_t pages_before = cache_->statistics().pages;
   begin(10, 2);
   in_flight_->send();
@@ -202,7 +202,7 @@ TEST_F(PagesInFlightTest, ItsEndWaitsForWhatIsInFlight) {
 
 // K12, for more pages than there are frames. Another page comes in between, so that some were
 // added.
-TEST_F(PagesInFlightTest, NothingIsBegunAfterTheTransaction) {
+TEST_F(PagesInFlightTest, nothing_is_begun_after_the_transaction) {
   for (std::uint32_t i = 0; i < 1'000; ++i) {
     begin(20'000, 1);
     begin(40'000, 1);

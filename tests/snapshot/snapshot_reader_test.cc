@@ -21,7 +21,7 @@ bool says(const Status& status, std::string_view words) {
 
 // Goal: damage is found at its place, and only there. Method: a file of two pages, each byte of it
 // flipped in one bit; every page is read by a reader that opens the file again.
-TEST(SnapshotReader, a_flipped_bit_in_any_byte_is_detected_and_named) {
+TEST(SnapshotReaderTest, a_flipped_bit_in_any_byte_is_detected_and_named) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   for (std::uint64_t offset = 0; offset < 3 * kPageBytes; ++offset) {
@@ -41,7 +41,7 @@ TEST(SnapshotReader, a_flipped_bit_in_any_byte_is_detected_and_named) {
   }
 }
 
-TEST(SnapshotReader, every_truncated_length_is_detected) {
+TEST(SnapshotReaderTest, every_truncated_length_is_detected) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   for (std::uint64_t bytes = 3 * kPageBytes; bytes-- > 0;) {
@@ -61,7 +61,7 @@ TEST(SnapshotReader, every_truncated_length_is_detected) {
 
 // Goal: a page in the wrong place is refused although its checksum is right. Method: a faulty
 // device writes page 1 over page 2.
-TEST(SnapshotReader, a_page_of_another_place_is_refused) {
+TEST(SnapshotReaderTest, a_page_of_another_place_is_refused) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   const std::vector<char> bytes = device.bytes_of(kName);
@@ -73,7 +73,7 @@ TEST(SnapshotReader, a_page_of_another_place_is_refused) {
       << status.message();
 }
 
-TEST(SnapshotReader, a_file_of_another_name_is_refused) {
+TEST(SnapshotReaderTest, a_file_of_another_name_is_refused) {
   for (const char* const name : {"snapshot-00000001-1", "snapshot-00000002-0"}) {
     FailingDevice device;
     ASSERT_OK(write_file(&device, 1, 0, 2));
@@ -100,19 +100,19 @@ Status read_with_page_0(std::size_t offset, char byte) {
   return read_and_compare(&files, page_of(1));
 }
 
-TEST(SnapshotReader, a_file_of_another_version_is_refused_by_name) {
+TEST(SnapshotReaderTest, a_file_of_another_version_is_refused_by_name) {
   const Status status = read_with_page_0(offsetof(SnapshotFileHeader, version), 2);
   EXPECT_EQ(status.code(), ErrorCode::kWrongVersion);
   EXPECT_TRUE(says(status, kName + " has format version 2")) << status.message();
 }
 
-TEST(SnapshotReader, a_file_of_something_else_is_refused) {
+TEST(SnapshotReaderTest, a_file_of_something_else_is_refused) {
   const Status status = read_with_page_0(offsetof(SnapshotFileHeader, magic) + 7, 'x');
   EXPECT_EQ(status.code(), ErrorCode::kCorruption);
   EXPECT_TRUE(says(status, kName + ", page 0: not of a snapshot file")) << status.message();
 }
 
-TEST(SnapshotReader, a_page_that_breaks_a_rule_is_refused_in_its_words) {
+TEST(SnapshotReaderTest, a_page_that_breaks_a_rule_is_refused_in_its_words) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device, [](const page::PageHeader& page) -> page::BrokenRule {
@@ -124,7 +124,7 @@ TEST(SnapshotReader, a_page_that_breaks_a_rule_is_refused_in_its_words) {
   EXPECT_TRUE(says(status, "/failing/" + kName + ", page 2: a rule")) << status.message();
 }
 
-TEST(SnapshotReader, lines_come_to_their_places_and_nothing_else_does) {
+TEST(SnapshotReaderTest, lines_come_to_their_places_and_nothing_else_does) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device);
@@ -140,7 +140,7 @@ TEST(SnapshotReader, lines_come_to_their_places_and_nothing_else_does) {
   }
 }
 
-TEST(SnapshotReader, lines_of_another_place_or_of_none_are_refused) {
+TEST(SnapshotReaderTest, lines_of_another_place_or_of_none_are_refused) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   device.flip_bit(kName, 2 * kPageBytes, 3);  // in the id of page 2
@@ -154,7 +154,7 @@ TEST(SnapshotReader, lines_of_another_place_or_of_none_are_refused) {
   EXPECT_TRUE(says(behind, "page 3: the file ends before or in it")) << behind.message();
 }
 
-TEST(SnapshotReader, a_missing_file_is_corruption) {
+TEST(SnapshotReaderTest, a_missing_file_is_corruption) {
   FailingDevice device;
   SnapshotFiles files(&device);
   const Status status = read_and_compare(&files, page_of(1));
@@ -163,7 +163,7 @@ TEST(SnapshotReader, a_missing_file_is_corruption) {
   files.will_read(page_of(1));  // a hint without a result
 }
 
-TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
+TEST(SnapshotReaderTest, an_id_that_no_page_can_have_is_corruption) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device);
@@ -183,7 +183,7 @@ TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
   }
 }
 
-TEST(SnapshotReader, an_error_of_the_device_is_passed_on_and_does_not_stick) {
+TEST(SnapshotReaderTest, an_error_of_the_device_is_passed_on_and_does_not_stick) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   for (const auto& [call, skip] : {std::pair{Call::kOpen, 0u}, {Call::kRead, 0u},
@@ -211,7 +211,7 @@ std::uint32_t good_of(PageReads* reads, SnapshotPageId first,
   return good;
 }
 
-TEST(SnapshotReader, pages_in_flight_are_checked_one_by_one) {
+TEST(SnapshotReaderTest, pages_in_flight_are_checked_one_by_one) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 8));
   SnapshotFiles files(&device);
@@ -231,7 +231,7 @@ TEST(SnapshotReader, pages_in_flight_are_checked_one_by_one) {
 }
 
 // Beyond the end of the file the old contents of a frame may look like a good page.
-TEST(SnapshotReader, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
+TEST(SnapshotReaderTest, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 8));
   SnapshotFiles files(&device);
@@ -245,7 +245,7 @@ TEST(SnapshotReader, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
 }
 
 // A snapshot is removed while an unneeded page of it is in flight.
-TEST(SnapshotReader, a_file_that_is_closed_gives_what_was_in_flight) {
+TEST(SnapshotReaderTest, a_file_that_is_closed_gives_what_was_in_flight) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device);
@@ -261,7 +261,7 @@ TEST(SnapshotReader, a_file_that_is_closed_gives_what_was_in_flight) {
   EXPECT_EQ(good, 1u);
 }
 
-TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {
+TEST(SnapshotReaderTest, a_file_is_opened_once_until_it_is_closed) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device);
@@ -278,7 +278,7 @@ TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {
 
 // Goal: any number of files can be open, also if names share a bucket. Method: more files than
 // buckets.
-TEST(SnapshotReader, many_files_are_told_apart) {
+TEST(SnapshotReaderTest, many_files_are_told_apart) {
   FailingDevice device;
   for (std::uint32_t snapshot = 1; snapshot <= 150; ++snapshot) {
     for (std::uint32_t soc = 0; soc < 4; ++soc) ASSERT_OK(write_file(&device, snapshot, soc, 1));
@@ -296,7 +296,7 @@ TEST(SnapshotReader, many_files_are_told_apart) {
 
 // Goal: threads that read and open at once see whole files. Method: four threads walk 24 files in
 // different orders; under ThreadSanitizer this also checks the orders of the words.
-TEST(SnapshotReader, many_threads_read_while_files_are_opened) {
+TEST(SnapshotReaderTest, many_threads_read_while_files_are_opened) {
   FailingDevice device;
   for (std::uint32_t snapshot = 1; snapshot <= 24; ++snapshot) {
     ASSERT_OK(write_file(&device, snapshot, 0, 3));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr SnapshotNumber kOne{1};
 
-TEST(SnapshotWriter, pages_are_read_back_with_every_size_of_buffer_and_file) {
+TEST(SnapshotWriterTest, pages_are_read_back_with_every_size_of_buffer_and_file) {
   for (const std::size_t buffer_pages : {1u, 2u, 3u, 8u, 256u}) {
     for (const std::uint32_t pages : {0u, 1u, 2u, 7u, 8u, 17u}) {
       FailingDevice device;
@@ -21,7 +21,7 @@ TEST(SnapshotWriter, pages_are_read_back_with_every_size_of_buffer_and_file) {
   }
 }
 
-TEST(SnapshotWriter, ids_count_from_one_and_are_told_before) {
+TEST(SnapshotWriterTest, ids_count_from_one_and_are_told_before) {
   FailingDevice device;
   const auto writer = SnapshotWriter::create(&device, SnapshotNumber{5}, 3);
   ASSERT_OK(writer);
@@ -39,7 +39,7 @@ TEST(SnapshotWriter, ids_count_from_one_and_are_told_before) {
   EXPECT_EQ((*writer)->path(), "/failing/snapshot-00000005-3");
 }
 
-TEST(SnapshotWriter, writes_are_as_large_as_the_buffer) {
+TEST(SnapshotWriterTest, writes_are_as_large_as_the_buffer) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 31, 8 * kPageBytes));
   EXPECT_EQ(device.calls(Call::kWrite), 4u);
@@ -47,7 +47,7 @@ TEST(SnapshotWriter, writes_are_as_large_as_the_buffer) {
 }
 
 // Goal: a crash after finish() and a synced directory loses no page. Method: drop all unsynced.
-TEST(SnapshotWriter, a_finished_file_is_durable) {
+TEST(SnapshotWriterTest, a_finished_file_is_durable) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 9));
   ASSERT_OK(device.sync_directory());
@@ -58,7 +58,7 @@ TEST(SnapshotWriter, a_finished_file_is_durable) {
   }
 }
 
-TEST(SnapshotWriter, a_leftover_of_the_same_name_is_removed) {
+TEST(SnapshotWriterTest, a_leftover_of_the_same_name_is_removed) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 9));
   ASSERT_OK(device.sync_directory());
@@ -68,7 +68,7 @@ TEST(SnapshotWriter, a_leftover_of_the_same_name_is_removed) {
   EXPECT_EQ(read_and_compare(&files, SnapshotPageId(kOne, 0, 3)).code(), ErrorCode::kCorruption);
 }
 
-TEST(SnapshotWriter, a_leftover_that_cannot_be_removed_is_an_error) {
+TEST(SnapshotWriterTest, a_leftover_that_cannot_be_removed_is_an_error) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 9));
   device.fail(Call::kRemove, 0, EIO);
@@ -76,7 +76,7 @@ TEST(SnapshotWriter, a_leftover_that_cannot_be_removed_is_an_error) {
 }
 
 // Goal: F3, a file that a manifest may name is never replaced.
-TEST(SnapshotWriter, a_file_of_a_snapshot_that_exists_is_refused_and_not_touched) {
+TEST(SnapshotWriterTest, a_file_of_a_snapshot_that_exists_is_refused_and_not_touched) {
   FailingDevice device;
   ASSERT_OK(make_snapshot(&device, 1));
   ASSERT_OK(make_snapshot(&device, 2));
@@ -88,14 +88,14 @@ TEST(SnapshotWriter, a_file_of_a_snapshot_that_exists_is_refused_and_not_touched
   ASSERT_OK(check_snapshot(&device, manifest_of(2)));
 }
 
-TEST(SnapshotWriter, a_failed_sync_is_an_error) {
+TEST(SnapshotWriterTest, a_failed_sync_is_an_error) {
   FailingDevice device;
   device.fail(Call::kSync, 0, EIO);
   EXPECT_EQ(write_file(&device, 1, 0, 3).code(), ErrorCode::kIoError);
 }
 
 // Goal: F6. Method: the second write fails once; all later calls would work.
-TEST(SnapshotWriter, the_first_error_is_final) {
+TEST(SnapshotWriterTest, the_first_error_is_final) {
   FailingDevice device;
   const auto writer = SnapshotWriter::create(&device, kOne, 0, 2 * kPageBytes);
   ASSERT_OK(writer);
@@ -106,7 +106,7 @@ TEST(SnapshotWriter, the_first_error_is_final) {
   EXPECT_EQ(device.calls(Call::kSync), 0u);
 }
 
-TEST(SnapshotWriter, an_error_of_the_last_write_is_returned) {
+TEST(SnapshotWriterTest, an_error_of_the_last_write_is_returned) {
   FailingDevice device;
   const auto writer = SnapshotWriter::create(&device, kOne, 0, 8 * kPageBytes);
   ASSERT_OK(writer);
@@ -116,7 +116,7 @@ TEST(SnapshotWriter, an_error_of_the_last_write_is_returned) {
 }
 
 // Goal: with every size of the device either the file is whole, or the error names the reason.
-TEST(SnapshotWriter, a_full_disk_is_out_of_space) {
+TEST(SnapshotWriterTest, a_full_disk_is_out_of_space) {
   for (std::uint64_t room = 0; room <= 11; ++room) {
     FailingDevice device;
     device.set_capacity(room * kPageBytes);
@@ -125,7 +125,7 @@ TEST(SnapshotWriter, a_full_disk_is_out_of_space) {
   }
 }
 
-TEST(SnapshotWriter, a_file_takes_no_more_pages_than_its_limit) {
+TEST(SnapshotWriterTest, a_file_takes_no_more_pages_than_its_limit) {
   FailingDevice device;
   const auto writer = SnapshotWriter::create(&device, kOne, 0, 2 * kPageBytes, 6);
   ASSERT_OK(writer);
@@ -139,7 +139,7 @@ TEST(SnapshotWriter, a_file_takes_no_more_pages_than_its_limit) {
   EXPECT_EQ((*writer)->finish().code(), ErrorCode::kTooLarge);
 }
 
-TEST(SnapshotWriter, a_number_of_nine_digits_is_too_large) {
+TEST(SnapshotWriterTest, a_number_of_nine_digits_is_too_large) {
   FailingDevice device;
   EXPECT_EQ(SnapshotWriter::create(&device, SnapshotNumber{100'000'000}, 0).code(),
             ErrorCode::kTooLarge);
@@ -157,7 +157,7 @@ TEST(SnapshotWriterDeathTest, a_page_that_is_locked_is_a_bug) {
   EXPECT_DEATH([[maybe_unused]] const auto id = (*writer)->append(page.at(0)), "lock");
 }
 
-TEST(SnapshotNames, only_what_was_given_is_parsed) {
+TEST(SnapshotNamesTest, only_what_was_given_is_parsed) {
   EXPECT_EQ(snapshot_name(SnapshotNumber{42}, 7), "snapshot-00000042-7");
   EXPECT_EQ(manifest_name(SnapshotNumber{42}), "manifest-00000042");
   const auto parsed = parse_snapshot_name("snapshot-00000042-63");

@@ -24,7 +24,7 @@ void make_snapshots(FailingDevice* device, std::uint32_t count) {
   }
 }
 
-TEST(Unneeded, only_the_newest_one_stays_with_what_it_lists) {
+TEST(UnneededTest, only_the_newest_one_stays_with_what_it_lists) {
   FailingDevice device;
   make_snapshots(&device, 4);
   ASSERT_OK(write_file(&device, 5, 0, 3));  // of an attempt
@@ -37,7 +37,7 @@ TEST(Unneeded, only_the_newest_one_stays_with_what_it_lists) {
   EXPECT_EQ(device.changing_calls(), calls);
 }
 
-TEST(Unneeded, what_is_kept_keeps_its_files) {
+TEST(UnneededTest, what_is_kept_keeps_its_files) {
   FailingDevice device;
   make_snapshots(&device, 5);
   ASSERT_OK(remove_unneeded(&device, {SnapshotNumber{2}, SnapshotNumber{77}}, nullptr, nullptr));
@@ -50,7 +50,7 @@ TEST(Unneeded, what_is_kept_keeps_its_files) {
   ASSERT_OK(check_snapshot(&device, manifest_of(5)));
 }
 
-TEST(Unneeded, a_file_that_went_meanwhile_is_no_error) {
+TEST(UnneededTest, a_file_that_went_meanwhile_is_no_error) {
   FailingDevice device;
   make_snapshots(&device, 4);
   device.set_observer([&](const foedus::testing::CallSeen& call) {
@@ -62,14 +62,14 @@ TEST(Unneeded, a_file_that_went_meanwhile_is_no_error) {
   EXPECT_EQ(device.names().size(), 5u);
 }
 
-TEST(Unneeded, without_a_snapshot_there_is_nothing_to_do) {
+TEST(UnneededTest, without_a_snapshot_there_is_nothing_to_do) {
   FailingDevice device;
   ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.changing_calls(), 0u);
 }
 
 // Goal: no file is removed that an unreadable old manifest may need, and all other removals go on.
-TEST(Unneeded, what_a_damaged_manifest_may_need_stays_until_it_goes) {
+TEST(UnneededTest, what_a_damaged_manifest_may_need_stays_until_it_goes) {
   FailingDevice device;
   make_snapshots(&device, 5);
   ASSERT_OK(write_file(&device, 6, 0, 3));  // of an attempt
@@ -94,7 +94,7 @@ TEST(Unneeded, what_a_damaged_manifest_may_need_stays_until_it_goes) {
 
 // Goal: no file without a name stays open. Method: a removal fails between manifests and files; the
 // next glean, which knows of no open files, removes these.
-TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
+TEST(UnneededTest, files_that_others_have_removed_are_closed_by_the_next_attempt) {
   FailingDevice device;
   make_snapshots(&device, 3);
   SnapshotFiles files(&device);
@@ -112,7 +112,7 @@ TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
 
 // Goal: a caller that frees the space later gets the removed files open. Method: two files are
 // removed, of which one cannot be opened.
-TEST(Unneeded, removed_files_are_handed_out_open) {
+TEST(UnneededTest, removed_files_are_handed_out_open) {
   FailingDevice device;
   make_snapshots(&device, 3);
   std::uint64_t opened = 0;
@@ -133,7 +133,7 @@ TEST(Unneeded, removed_files_are_handed_out_open) {
 
 // Goal: open files are closed and cached pages forgotten first. Method: pages of three snapshots
 // are cached; those of the first have no file any more, and a search for one reads again.
-TEST(Unneeded, caches_forget_and_files_are_closed) {
+TEST(UnneededTest, caches_forget_and_files_are_closed) {
   FailingDevice device;
   make_snapshots(&device, 3);
   SnapshotFiles files(&device);
@@ -161,7 +161,7 @@ TEST(Unneeded, caches_forget_and_files_are_closed) {
 
 // Goal: each manifest that a crash leaves has its files, and a second call does the rest. Method:
 // power fails at every call; the newest manifest may not be durable yet.
-TEST(Unneeded, power_fails_at_every_call) {
+TEST(UnneededTest, power_fails_at_every_call) {
   for (const std::uint64_t seed :
        {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
     bool was_lost = true;

@@ -24,12 +24,12 @@ constexpr std::uint32_t kInstallers = 3;
 // dropped.
 constexpr std::uint64_t kPageMost = 252;
 
-class InstallTogether : public NumberedRows {
+class InstallTogetherTest : public NumberedRows {
  protected:
-  InstallTogether()
-      : NumberedRows(kRows, 8, kSessions,
-                     {.log_bytes = 64u << 20, .cache_bytes = 32u << 20,
-                      .installers = kInstallers}) {}
+  InstallTogetherTest()
+      : NumberedRows(
+            kRows, 8, kSessions,
+            {.log_bytes = 64u << 20, .cache_bytes = 32u << 20, .installers = kInstallers}) {}
 
   // Installers are the sessions from kSessions on.
   std::uint64_t retired_by(std::uint32_t installer) {
@@ -37,9 +37,9 @@ class InstallTogether : public NumberedRows {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, InstallTogether, keyed_kinds(), name_of_kind);
+INSTANTIATE_TEST_SUITE_P(All, InstallTogetherTest, keyed_kinds(), name_of_kind);
 
-TEST_P(InstallTogether, all_that_can_be_dropped_is) {
+TEST_P(InstallTogetherTest, all_that_can_be_dropped_is) {
   put(0, kRows);
   EXPECT_EQ(all_.glean().pages_kept, 0u);
   EXPECT_GE(all_.crew().runs(), 1u);
@@ -53,7 +53,7 @@ TEST_P(InstallTogether, all_that_can_be_dropped_is) {
   check(kRows);
 }
 
-TEST_P(InstallTogether, each_thread_may_do_all_of_it) {
+TEST_P(InstallTogetherTest, each_thread_may_do_all_of_it) {
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
   put(0, kRows);
   const InstallCounts counts = all_.glean();
@@ -62,7 +62,7 @@ TEST_P(InstallTogether, each_thread_may_do_all_of_it) {
   check(kRows);
 }
 
-TEST_P(InstallTogether, threads_that_are_not_started_are_not_needed) {
+TEST_P(InstallTogetherTest, threads_that_are_not_started_are_not_needed) {
   all_.crew().set_mode(InstallCrew::Mode::kOneStarts);
   put(0, kRows);
   EXPECT_EQ(all_.glean().pages_kept, 0u);
@@ -71,7 +71,7 @@ TEST_P(InstallTogether, threads_that_are_not_started_are_not_needed) {
 }
 
 // Pages that one thread has dropped count for the others.
-TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
+TEST_P(InstallTogetherTest, not_many_more_pages_are_dropped_than_are_to_be) {
   put(0, kRows);
   all_.compose();
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
@@ -86,7 +86,7 @@ TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
 }
 
 // Each thread has counts of its own.
-TEST(InstallCounts, all_that_threads_have_dropped_counts) {
+TEST(InstallCountsTest, all_that_threads_have_dropped_counts) {
   base::AtomicWord<std::uint64_t> dropped;
   Installation part;
   part.pages_to_drop = 10;
@@ -102,7 +102,7 @@ TEST(InstallCounts, all_that_threads_have_dropped_counts) {
   EXPECT_FALSE(one.wants_more(part));
 }
 
-TEST_P(InstallTogether, the_epoch_of_the_last_drop_never_falls) {
+TEST_P(InstallTogetherTest, the_epoch_of_the_last_drop_never_falls) {
   all_.control()->announce_drop(Epoch(17));
   all_.control()->announce_drop(Epoch(16));
   EXPECT_EQ(all_.control()->drop_epoch.load_relaxed(), 17u);
@@ -110,13 +110,13 @@ TEST_P(InstallTogether, the_epoch_of_the_last_drop_never_falls) {
   EXPECT_EQ(all_.control()->drop_epoch.load_relaxed(), 18u);
 }
 
-TEST_P(InstallTogether, a_small_storage_is_left_to_one) {
+TEST_P(InstallTogetherTest, a_small_storage_is_left_to_one) {
   put(0, 2'000);
   EXPECT_EQ(all_.glean().pages_kept, 0u);
   EXPECT_EQ(all_.crew().runs(), 0u);
 }
 
-TEST_P(InstallTogether, pages_that_cannot_be_read_are_told) {
+TEST_P(InstallTogetherTest, pages_that_cannot_be_read_are_told) {
   put(0, kRows);
   EXPECT_EQ(all_.glean().pages_kept, 0u);
   put(0, kRows, 20);
@@ -134,7 +134,7 @@ TEST_P(InstallTogether, pages_that_cannot_be_read_are_told) {
 // Goal: no commit is lost or seen in part while several threads install. Method: threads move
 // amounts within pairs of rows, whose sum is constant; rows of amount 0 are erased, and inserted
 // again. Only commits wait for a compose, which takes the log; installs run beside all calls.
-class InstallTogetherStress : public InstallTogether {
+class InstallTogetherStressTest : public InstallTogetherTest {
  protected:
   static constexpr std::uint64_t kSum = 1'000;
   static constexpr std::uint64_t kNear = 64;  // pairs that a thread stays with for a while
@@ -207,9 +207,9 @@ class InstallTogetherStress : public InstallTogether {
   std::atomic<unsigned> commits_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(All, InstallTogetherStress, keyed_kinds(), name_of_kind);
+INSTANTIATE_TEST_SUITE_P(All, InstallTogetherStressTest, keyed_kinds(), name_of_kind);
 
-TEST_P(InstallTogetherStress, sums_stay_as_they_are) {
+TEST_P(InstallTogetherStressTest, sums_stay_as_they_are) {
   for (std::uint64_t row = 0; row < kRows; ++row) {
     all_.session(0).begin();
     ASSERT_TRUE(write(0, row, kSum / 2).is_ok());

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::uint64_t kRows = 3'000;
 
-class NothingToInstall : public NumberedRows {
+class NothingToInstallTest : public NumberedRows {
  protected:
-  NothingToInstall() : NumberedRows(kRows, 2) {}
+  NothingToInstallTest() : NumberedRows(kRows, 2) {}
 };
 
-INSTANTIATE_TEST_SUITE_P(All, NothingToInstall, keyed_kinds(), name_of_kind);
+INSTANTIATE_TEST_SUITE_P(All, NothingToInstallTest, keyed_kinds(), name_of_kind);
 
-TEST_P(NothingToInstall, what_is_volatile_alone_is_not_looked_at) {
+TEST_P(NothingToInstallTest, what_is_volatile_alone_is_not_looked_at) {
   for (std::uint64_t glean = 0; glean < 3; ++glean) {
     put(glean, kRows);
     all_.compose();
@@ -39,7 +39,7 @@ TEST_P(NothingToInstall, what_is_volatile_alone_is_not_looked_at) {
 
 // Goal: O16. Method: all pages are dropped, some are made volatile again, and each page is written
 // to another file. The first snapshot's files are removed when the second one was installed.
-TEST_P(NothingToInstall, what_leads_to_a_snapshot_leads_to_the_next_one) {
+TEST_P(NothingToInstallTest, what_leads_to_a_snapshot_leads_to_the_next_one) {
   put(0, kRows);
   EXPECT_GT(all_.glean().pages_dropped, 0u);
   put(0, 10);
@@ -55,7 +55,7 @@ TEST_P(NothingToInstall, what_leads_to_a_snapshot_leads_to_the_next_one) {
 }
 
 // An installation that is to drop no pages still drops those of a sequential storage.
-TEST(NothingToInstallSequential, pages_of_a_sequential_storage_go) {
+TEST(NothingToInstallSequentialTest, pages_of_a_sequential_storage_go) {
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kSequential;
   Gleaned all(meta, compose_all, install);

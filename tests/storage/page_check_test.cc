@@ -24,7 +24,7 @@ using page::SnapshotPageId;
 using page::Tid;
 using page::VolatilePageId;
 
-TEST(PageCheck, nothing_is_said_of_pages_as_they_were_written) {
+TEST(PageCheckTest, nothing_is_said_of_pages_as_they_were_written) {
   std::set<PageKind> kinds;
   for (const auto& page : SoundPages::get().all()) {
     kinds.insert(page->header()->kind);
@@ -33,7 +33,7 @@ TEST(PageCheck, nothing_is_said_of_pages_as_they_were_written) {
   EXPECT_EQ(kinds.size(), 9u);
 }
 
-TEST(PageCheck, a_header_is_of_a_page_that_nobody_changes) {
+TEST(PageCheckTest, a_header_is_of_a_page_that_nobody_changes) {
   const auto says = [](const char* rule, auto&& change) {
     for (const auto& page : SoundPages::get().all()) {
       const auto copy = std::make_unique<PageBytes>(*page);
@@ -56,7 +56,7 @@ TEST(PageCheck, a_header_is_of_a_page_that_nobody_changes) {
 }
 
 // P17, with the first pointer of an array.
-TEST(PageCheck, a_page_leads_to_what_was_written_before_it) {
+TEST(PageCheckTest, a_page_leads_to_what_was_written_before_it) {
   const auto says = [](const char* rule, auto&& ids_for) {
     expect_said<ArrayInteriorPage>(PageKind::kArrayInterior, rule, [&](ArrayInteriorPage& page) {
       const SnapshotPageId own = id_of(page.header);
@@ -85,7 +85,7 @@ TEST(PageCheck, a_page_leads_to_what_was_written_before_it) {
   says(kNowhere, [](SnapshotPageId) { return page::DualPageIds{VolatilePageId(0, 1), {}}; });
 }
 
-TEST(PageCheck, a_part_of_a_payload_says_which_one_it_is) {
+TEST(PageCheckTest, a_part_of_a_payload_says_which_one_it_is) {
   const auto says = [](const char* rule, auto&& change) {
     expect_said<OverflowPage>(PageKind::kOverflow, rule, change);
   };
@@ -108,7 +108,7 @@ TEST(PageCheck, a_part_of_a_payload_says_which_one_it_is) {
   });
 }
 
-TEST(PageCheck, a_page_of_an_array_is_one) {
+TEST(PageCheckTest, a_page_of_an_array_is_one) {
   const auto border = [](const char* rule, auto&& change) {
     expect_said<ArrayBorderPage>(PageKind::kArrayBorder, rule, change);
   };
@@ -132,7 +132,7 @@ TEST(PageCheck, a_page_of_an_array_is_one) {
   });
 }
 
-TEST(PageCheck, records_of_an_array_are_quiet_or_were_never_written) {
+TEST(PageCheckTest, records_of_an_array_are_quiet_or_were_never_written) {
   const array::ArrayShape& shape = array::shape_of(hostile::kArrayPayloadBytes);
   const Epoch newest = SoundPages::get().newest();
   const auto are_quiet = [&](auto&& change) {
@@ -162,7 +162,7 @@ TEST(PageCheck, records_of_an_array_are_quiet_or_were_never_written) {
   }));
 }
 
-TEST(PageCheck, a_pointer_of_an_array_is_for_one_page) {
+TEST(PageCheckTest, a_pointer_of_an_array_is_for_one_page) {
   for (const PageKind kind : {PageKind::kArrayBorder, PageKind::kArrayInterior}) {
     auto copy = std::make_unique<PageBytes>();
     for (const auto& page : SoundPages::get().all()) {

@@ -89,7 +89,7 @@ class SmallArray : public Gleaned {
   }
 };
 
-TEST(SmallCache, OneTransactionReadsAHundredCachesOfAnArray) {
+TEST(SmallCacheTest, one_transaction_reads_a_hundred_caches_of_an_array) {
   testing::ManualRuntime runtime;
   SmallArray all(&runtime);
   base::Random random(testing::test_seed(1));
@@ -105,7 +105,7 @@ TEST(SmallCache, OneTransactionReadsAHundredCachesOfAnArray) {
 }
 
 // Pages that an idle transaction has read do not make others wait, and it can go on later.
-TEST(SmallCache, AnIdleTransactionStopsNobody) {
+TEST(SmallCacheTest, an_idle_transaction_stops_nobody) {
   testing::ManualRuntime runtime;
   SmallArray all(&runtime);
   all.session(0).begin();
@@ -127,7 +127,7 @@ TEST(SmallCache, AnIdleTransactionStopsNobody) {
 
 // One transaction reads ten times the pages of the cache, then makes them volatile; the next glean
 // drops them again.
-TEST(SmallCache, OneTransactionChangesAnArrayOfTenCaches) {
+TEST(SmallCacheTest, one_transaction_changes_an_array_of_ten_caches) {
   testing::ManualRuntime runtime;
   SmallArray all(&runtime);
   for (std::uint64_t round = 1; round <= 2; ++round) {
@@ -151,7 +151,7 @@ TEST(SmallCache, OneTransactionChangesAnArrayOfTenCaches) {
 }
 
 // Threads share the 64 frames; none fails, and each page is right.
-TEST(SmallCache, TwoThreadsAndAnIdleTransactionMakeProgress) {
+TEST(SmallCacheTest, two_threads_and_an_idle_transaction_make_progress) {
   const std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
   SmallArray all(runtime.get());
   all.session(0).begin();
@@ -229,7 +229,7 @@ class SmallHash : public Gleaned {
 };
 
 // The transaction also reads payloads of twice the cache, and absent keys.
-TEST(SmallCache, OneTransactionReadsAHundredCachesOfAHash) {
+TEST(SmallCacheTest, one_transaction_reads_a_hundred_caches_of_a_hash) {
   testing::ManualRuntime runtime;
   SmallHash all(&runtime);
   base::Random random(testing::test_seed(4));
@@ -249,7 +249,7 @@ TEST(SmallCache, OneTransactionReadsAHundredCachesOfAHash) {
   expect_small(&all);
 }
 
-TEST(SmallCache, OneTransactionReadsAndChangesAHashOfTenCaches) {
+TEST(SmallCacheTest, one_transaction_reads_and_changes_a_hash_of_ten_caches) {
   testing::ManualRuntime runtime;
   SmallHash all(&runtime);
   all.session(1).begin();
@@ -273,7 +273,7 @@ TEST(SmallCache, OneTransactionReadsAndChangesAHashOfTenCaches) {
 
 // One transaction scans ten times the pages of the cache, which keeps a page or two from scan to
 // scan; two cursors are open at the same time.
-TEST(SmallCache, OneTransactionScansAHundredCaches) {
+TEST(SmallCacheTest, one_transaction_scans_a_hundred_caches) {
   testing::ManualRuntime runtime;
   sequential::SequentialCold all(4, small(&runtime));
   std::vector<std::string> expected;

@@ -256,7 +256,7 @@ class TransitionsTest : public ::testing::TestWithParam<StorageKind> {
 
 // null, null to X, null: pages of an empty storage are made. A Master-Tree has no such pointer: it
 // has its root from the start.
-TEST_P(TransitionsTest, FromNothingToAVolatilePage) {
+TEST_P(TransitionsTest, from_nothing_to_a_volatile_page) {
   if (GetParam() == StorageKind::kMasstree) return;
   for (const Intruder intruder : kAll) {
     SCOPED_TRACE(static_cast<int>(intruder));
@@ -275,7 +275,7 @@ TEST_P(TransitionsTest, FromNothingToAVolatilePage) {
 }
 
 // null, Y stays: the page is read, and the other session makes it volatile, changes it, and gleans.
-TEST_P(TransitionsTest, ASnapshotPageIsRead) {
+TEST_P(TransitionsTest, a_snapshot_page_is_read) {
   start(true);
   numbers_->all.glean();
   stop_transaction("cold_read");
@@ -283,7 +283,7 @@ TEST_P(TransitionsTest, ASnapshotPageIsRead) {
 }
 
 // null, Y to X, Y: a copy is made, and another may be there first, or a newer Y.
-TEST_P(TransitionsTest, FromASnapshotPageToItsCopy) {
+TEST_P(TransitionsTest, from_a_snapshot_page_to_its_copy) {
   start(true);
   numbers_->all.glean();
   stop_transaction("before_install");
@@ -293,7 +293,7 @@ TEST_P(TransitionsTest, FromASnapshotPageToItsCopy) {
 // X, null and X, Y to X, Y'; and X, Y to null, Y. Two transactions are open meanwhile: one has
 // read, and one has read and written. At steps where the installer holds locks, the other session
 // only reads.
-TEST_P(TransitionsTest, SnapshotPagesAreInstalledAndVolatilePagesDropped) {
+TEST_P(TransitionsTest, snapshot_pages_are_installed_and_volatile_pages_dropped) {
   std::vector<std::string> steps = {"installed", "before_drop", "dropped"};
   if (GetParam() == StorageKind::kMasstree) {
     steps = {"install_searched", "installed",      "before_drop", "drop_records_moved",

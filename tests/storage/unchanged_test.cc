@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t kRows = 20'000;
 
-class Unchanged : public NumberedRows {
+class UnchangedTest : public NumberedRows {
  protected:
-  Unchanged() : NumberedRows(kRows, 8) {}
+  UnchangedTest() : NumberedRows(kRows, 8) {}
 
   // Puts all rows into a snapshot, and makes pages all over volatile again.
   void make_volatile_again() {
@@ -40,9 +40,9 @@ class Unchanged : public NumberedRows {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Unchanged, keyed_kinds(), name_of_kind);
+INSTANTIATE_TEST_SUITE_P(All, UnchangedTest, keyed_kinds(), name_of_kind);
 
-TEST_P(Unchanged, what_has_changed_is_looked_at) {
+TEST_P(UnchangedTest, what_has_changed_is_looked_at) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -56,7 +56,7 @@ TEST_P(Unchanged, what_has_changed_is_looked_at) {
   EXPECT_LE(looked_at(), 12u);
 }
 
-TEST_P(Unchanged, nothing_is_looked_at_if_nothing_has_changed) {
+TEST_P(UnchangedTest, nothing_is_looked_at_if_nothing_has_changed) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -65,7 +65,7 @@ TEST_P(Unchanged, nothing_is_looked_at_if_nothing_has_changed) {
 
 // Two snapshots are made, and the second one is installed: pages that only the first one changed
 // still lead to older pages.
-TEST_P(Unchanged, what_changed_since_the_last_installation_is_looked_at) {
+TEST_P(UnchangedTest, what_changed_since_the_last_installation_is_looked_at) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -77,7 +77,7 @@ TEST_P(Unchanged, what_changed_since_the_last_installation_is_looked_at) {
 }
 
 // Snapshot pages to which volatile pages lead move to another file.
-TEST_P(Unchanged, pages_in_another_file_are_led_to) {
+TEST_P(UnchangedTest, pages_in_another_file_are_led_to) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -87,7 +87,7 @@ TEST_P(Unchanged, pages_in_another_file_are_led_to) {
   put(0, kRows, 7);
 }
 
-TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped) {
+TEST_P(UnchangedTest, all_is_looked_at_where_pages_are_dropped) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -99,7 +99,7 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped) {
   all_.check_leads();
 }
 
-TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped_and_nothing_has_changed) {
+TEST_P(UnchangedTest, all_is_looked_at_where_pages_are_dropped_and_nothing_has_changed) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -109,7 +109,7 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped_and_nothing_has_chang
 }
 
 // A mark that is not cleared would spare its page at a much later glean.
-TEST_P(Unchanged, all_is_looked_at_where_marks_of_use_are_taken_away) {
+TEST_P(UnchangedTest, all_is_looked_at_where_marks_of_use_are_taken_away) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);
@@ -121,7 +121,7 @@ TEST_P(Unchanged, all_is_looked_at_where_marks_of_use_are_taken_away) {
 }
 
 // Enough pages are dropped before the end: pointers of later pages are changed all the same.
-TEST_P(Unchanged, what_has_changed_is_looked_at_behind_the_last_page_to_drop) {
+TEST_P(UnchangedTest, what_has_changed_is_looked_at_behind_the_last_page_to_drop) {
   make_volatile_again();
   all_.compose();
   EXPECT_GT(looked_at(), 200u);

@@ -94,6 +94,23 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("foedus-core/page: a folder with sources and without README.md", output)
 
+    def test_a_folder_with_too_many_files_is_found(self):
+        files = {**README, **{f"{FOLDER}/f{number}.cc": "int a;\n" for number in range(26)}}
+        status, output = run_on(files)
+        self.assertEqual(status, 1, output)
+        self.assertIn(f"{FOLDER}: 26 C++ files, more than 25", output)
+        status, output = run_on(files, f"{FOLDER} folder_files 26\n")
+        self.assertEqual(status, 0, output)
+        status, output = run_on(files, f"{FOLDER} folder_files 27\n")
+        self.assertEqual(status, 1, output)
+        self.assertIn("folder_files is 26 now", output)
+
+    def test_a_test_is_named_as_a_fact_of_its_fixture(self):
+        self.assert_accepted("a.cc", "TEST_F(ClockTest, a_tick_moves_it_on) {}\n")
+        self.assert_found("a.cc", "TEST(ClockTest, MovesOn) {}\n", "MovesOn is not in snake_case")
+        self.assert_found("a.cc", "TEST_P(Clock, moves_on) {}\n", "Clock does not end with Test")
+        self.assert_found("a.cc", "TEST(\n    Clock, moves_on) {}\n", "does not end with Test")
+
     def test_a_word_that_is_not_ours_is_found(self):
         self.assert_found("a.cc", "int xct = 0;\n", "here the word is txn")
         self.assert_accepted("a.cc", "#include <tuple>\n// a tuple\nstd::tuple<int> xct_free;\n")

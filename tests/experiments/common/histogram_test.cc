@@ -10,7 +10,7 @@
 namespace experiments {
 namespace {
 
-TEST(Histogram, PercentilesAreWithinAStepOfTheTruth) {
+TEST(HistogramTest, percentiles_are_within_a_step_of_the_truth) {
   Histogram histogram;
   for (std::uint64_t i = 1; i <= 100'000; ++i) histogram.add(i);
   EXPECT_NEAR(histogram.percentile(0.5), 50'000, 50'000 * 0.032);
@@ -25,9 +25,11 @@ TEST(Histogram, PercentilesAreWithinAStepOfTheTruth) {
   }
 }
 
-TEST(Histogram, EmptyOneHasPercentilesOfZero) { EXPECT_EQ(Histogram().percentile(0.99), 0); }
+TEST(HistogramTest, empty_one_has_percentiles_of_zero) {
+  EXPECT_EQ(Histogram().percentile(0.99), 0);
+}
 
-TEST(Histogram, MergedOnesAreAsIfAllHadBeenAddedToOne) {
+TEST(HistogramTest, merged_ones_are_as_if_all_had_been_added_to_one) {
   Histogram all, evens, odds;
   for (std::uint64_t i = 0; i < 5000; ++i) {
     all.add(i * i);

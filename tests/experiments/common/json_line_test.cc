@@ -12,7 +12,7 @@
 namespace experiments {
 namespace {
 
-TEST(JsonLine, MembersKeepTheirOrderAndTypes) {
+TEST(JsonLineTest, members_keep_their_order_and_types) {
   JsonObject inner;
   inner.add("deep", true);
   JsonObject object;
@@ -23,20 +23,20 @@ TEST(JsonLine, MembersKeepTheirOrderAndTypes) {
             "\"share\": 0.250, \"inner\": {\"deep\": true}, \"negative\": -3}");
 }
 
-TEST(JsonLine, NumbersThatAreNotFiniteAreNull) {
+TEST(JsonLineTest, numbers_that_are_not_finite_are_null) {
   JsonObject object;
   object.add("nan", std::numeric_limits<double>::quiet_NaN());
   object.add("inf", std::numeric_limits<double>::infinity());
   EXPECT_EQ(object.text(), "{\"nan\": null, \"inf\": null}");
 }
 
-TEST(JsonLine, EmptyCountsAreAnEmptyObject) {
+TEST(JsonLineTest, empty_counts_are_an_empty_object) {
   JsonObject object;
   object.add("aborts", std::map<std::string, std::uint64_t>{});
   EXPECT_EQ(object.text(), "{\"aborts\": {}}");
 }
 
-TEST(JsonLine, FactsOfThisProcessAreThere) {
+TEST(JsonLineTest, facts_of_this_process_are_there) {
   EXPECT_GT(peak_memory_bytes(), 1u << 20);
   EXPECT_FALSE(machine().empty());
   EXPECT_FALSE(source_commit().empty());

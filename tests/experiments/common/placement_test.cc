@@ -31,12 +31,12 @@ int processor_of(std::uint32_t worker, std::uint32_t workers) {
   return processor;
 }
 
-TEST(Placement, WorkersAreBoundOnlyIfAskedFor) {
+TEST(PlacementTest, workers_are_bound_only_if_asked_for) {
   if (processors_of_this_thread() == 1) GTEST_SKIP() << "there is one processor";
   EXPECT_EQ(processor_of(0, 2), -1);
 }
 
-TEST(Placement, WorkersAreBoundInBlocksInTheirOrder) {
+TEST(PlacementTest, workers_are_bound_in_blocks_in_their_order) {
   const gflags::FlagSaver saver;
   FLAGS_bind = true;
   const int processors = processors_of_this_thread();
@@ -48,7 +48,7 @@ TEST(Placement, WorkersAreBoundInBlocksInTheirOrder) {
   EXPECT_EQ(processors_of_this_thread(), processors);
 }
 
-TEST(Placement, TouchesAreThoseOfTheRunAndTakenPagesThoseSinceOpen) {
+TEST(PlacementTest, touches_are_those_of_the_run_and_taken_pages_those_since_open) {
   foedus::Stats before;
   before.socs = {{.sessions = 1, .pages_taken_local = 10, .pages_touched_local = 100}, {}};
   foedus::Stats after;

@@ -20,20 +20,20 @@ double stall_of(const std::vector<std::uint64_t>& done) {
   return samples.stall_ms_max();
 }
 
-TEST(ThroughputSamples, a_run_without_samples_or_pauses_has_no_stall) {
+TEST(ThroughputSamplesTest, a_run_without_samples_or_pauses_has_no_stall) {
   EXPECT_EQ(ThroughputSamples().stall_ms_max(), 0);
   EXPECT_EQ(stall_of({}), 0);
   EXPECT_EQ(stall_of({100}), 0);
   EXPECT_EQ(stall_of({100, 90, 60, 110, 51, 100}), 0);
 }
 
-TEST(ThroughputSamples, the_longest_time_below_half_of_the_median_is_the_stall) {
+TEST(ThroughputSamplesTest, the_longest_time_below_half_of_the_median_is_the_stall) {
   EXPECT_EQ(stall_of({100, 49, 100, 100, 100}), 20);
   EXPECT_EQ(stall_of({100, 0, 40, 100, 10, 0, 3, 100, 100, 100, 100, 100}), 60);
   EXPECT_EQ(stall_of({100, 100, 100, 0, 0}), 40);  // up to the end
 }
 
-TEST(ThroughputSamples, intervals_count_by_their_length) {
+TEST(ThroughputSamplesTest, intervals_count_by_their_length) {
   ThroughputSamples samples;
   samples.add(0, 0);
   samples.add(10 * kMs, 100);

@@ -11,7 +11,7 @@
 namespace experiments {
 namespace {
 
-TEST(WorkerThreads, NobodyPassesTheGateBeforeAllAreThere) {
+TEST(WorkerThreadsTest, nobody_passes_the_gate_before_all_are_there) {
   constexpr std::uint32_t kWorkers = 8;
   std::atomic<std::uint32_t> ready{0};
   std::atomic<std::uint32_t> early{0};
@@ -27,7 +27,7 @@ TEST(WorkerThreads, NobodyPassesTheGateBeforeAllAreThere) {
   EXPECT_EQ(early.load(), 0u);
 }
 
-TEST(WorkerThreads, WorkerThatFailsBeforeTheGateDoesNotBlockTheOthers) {
+TEST(WorkerThreadsTest, worker_that_fails_before_the_gate_does_not_block_the_others) {
   WorkerThreads threads(3, [](std::uint32_t worker, WorkerThreads::Gate& gate) {
     if (worker == 1) return foedus::Status(foedus::ErrorCode::kBusy);
     gate.arrive_and_wait();
@@ -38,7 +38,7 @@ TEST(WorkerThreads, WorkerThatFailsBeforeTheGateDoesNotBlockTheOthers) {
   EXPECT_TRUE(threads.has_failed());
 }
 
-TEST(WorkerThreads, EachNumberIsRunOnce) {
+TEST(WorkerThreadsTest, each_number_is_run_once) {
   std::atomic<std::uint32_t> bits{0};
   EXPECT_TRUE(run_workers(5, [&](std::uint32_t worker) {
                 bits += 1u << worker;

@@ -41,7 +41,7 @@ void write_randomly(ArrayRig* rig, std::mt19937_64* random) {
   }
 }
 
-TEST(ArrayComposerTest, AnArrayOfOneRecordIsOneBorderPage) {
+TEST(ArrayComposerTest, an_array_of_one_record_is_one_border_page) {
   ArrayRig rig(1, 5);
   rig.write(0, "abcde");
   rig.write(0, "X", 3);
@@ -52,7 +52,7 @@ TEST(ArrayComposerTest, AnArrayOfOneRecordIsOneBorderPage) {
   rig.expect_equal_to_model();
 }
 
-TEST(ArrayComposerTest, AnArrayOfExactlyOnePageHasNoInteriorPage) {
+TEST(ArrayComposerTest, an_array_of_exactly_one_page_has_no_interior_page) {
   const std::uint64_t records = ArrayRig(1, 100).records_per_page();
   ArrayRig rig(records, 100);
   ASSERT_EQ(rig.levels(), 0u);
@@ -63,7 +63,7 @@ TEST(ArrayComposerTest, AnArrayOfExactlyOnePageHasNoInteriorPage) {
   rig.expect_equal_to_model();
 }
 
-TEST(ArrayComposerTest, OneRecordMoreThanALevelHoldsIsALevelMore) {
+TEST(ArrayComposerTest, one_record_more_than_a_level_holds_is_a_level_more) {
   const std::uint64_t covered = ArrayRig(1, 100).records_per_page() * 252;
   ArrayRig full(covered, 100);
   full.write(covered - 1, "last");
@@ -88,7 +88,7 @@ TEST(ArrayComposerTest, OneRecordMoreThanALevelHoldsIsALevelMore) {
 
 // Goal: the work is proportional to the touched pages, not to the size. Method: the largest array,
 // of which few records are written; pages are counted exactly.
-TEST(ArrayComposerTest, TouchedPagesOfAHugeArrayAreAllThatIsWritten) {
+TEST(ArrayComposerTest, touched_pages_of_a_huge_array_are_all_that_is_written) {
   ArrayRig rig(kMaxArrayRecords, 2000);
   ASSERT_EQ(rig.levels(), 5u);
   rig.write(0, "first");
@@ -99,7 +99,7 @@ TEST(ArrayComposerTest, TouchedPagesOfAHugeArrayAreAllThatIsWritten) {
 }
 
 // Goal: G6. Method: three levels; the second glean touches one record; all but its path keep ids.
-TEST(ArrayComposerTest, UntouchedPagesKeepTheirIds) {
+TEST(ArrayComposerTest, untouched_pages_keep_their_ids) {
   ArrayRig rig(600'000, 500);
   ASSERT_EQ(rig.levels(), 3u);
   const std::uint64_t level_1 = rig.records_per_page() * 252;
@@ -126,7 +126,7 @@ TEST(ArrayComposerTest, UntouchedPagesKeepTheirIds) {
   rig.expect_equal_to_model(101);
 }
 
-TEST(ArrayComposerTest, RandomWritesOverSeveralSnapshotsEqualTheModel) {
+TEST(ArrayComposerTest, random_writes_over_several_snapshots_equal_the_model) {
   std::mt19937_64 random(testing::test_seed(1401));
   for (const std::uint32_t payload_bytes : {1u, 7u, 8u, 61u, 500u, 2000u}) {
     ArrayRig rig(1 + random() % 200'000, payload_bytes);
@@ -142,7 +142,7 @@ TEST(ArrayComposerTest, RandomWritesOverSeveralSnapshotsEqualTheModel) {
 // Goal: ranges are invisible to readers. Method: the same writes are composed as one range and as
 // several, with boundaries within and between pages of level 2. Records, and null pointers, must be
 // equal.
-TEST(ArrayComposerTest, RangesJoinedEqualOneRange) {
+TEST(ArrayComposerTest, ranges_joined_equal_one_range) {
   const std::uint64_t seed = testing::test_seed(1402);
   std::mt19937_64 random(seed);
   std::mt19937_64 same_random(seed);
@@ -172,7 +172,7 @@ TEST(ArrayComposerTest, RangesJoinedEqualOneRange) {
   EXPECT_EQ(one.pages_seen(), many.pages_seen());
 }
 
-TEST(ArrayComposerTest, TheSameInputGivesTheSameBytes) {
+TEST(ArrayComposerTest, the_same_input_gives_the_same_bytes) {
   const std::uint64_t seed = testing::test_seed(1403);
   std::string bytes[2];
   for (std::string& all : bytes) {
@@ -190,7 +190,7 @@ TEST(ArrayComposerTest, TheSameInputGivesTheSameBytes) {
   EXPECT_TRUE(bytes[0] == bytes[1]);
 }
 
-TEST(ArrayComposerTest, NothingLoggedGivesTheRootBefore) {
+TEST(ArrayComposerTest, nothing_logged_gives_the_root_before) {
   ArrayRig rig(1'000'000, 100);
   ASSERT_OK(rig.glean());
   EXPECT_TRUE(rig.root().is_null());
@@ -207,7 +207,7 @@ TEST(ArrayComposerTest, NothingLoggedGivesTheRootBefore) {
 }
 
 // Empty partitions get a boundary after the last position.
-TEST(ArrayComposerTest, ARangeBehindTheLastRecordIsEmptyWhereverItBegins) {
+TEST(ArrayComposerTest, a_range_behind_the_last_record_is_empty_wherever_it_begins) {
   ArrayRig rig(1000, 100);
   rig.write(0, "first");
   rig.write(999, "last");
@@ -218,7 +218,7 @@ TEST(ArrayComposerTest, ARangeBehindTheLastRecordIsEmptyWhereverItBegins) {
   rig.expect_equal_to_model();
 }
 
-TEST(ArrayComposerTest, BoundariesAreMultiplesOfWhatAPageOfLevelOneCovers) {
+TEST(ArrayComposerTest, boundaries_are_multiples_of_what_a_page_of_level_one_covers) {
   ArrayRig rig(1'000'000, 100);
   const std::uint64_t covered = rig.records_per_page() * 252;
   EXPECT_EQ(align_array_boundary(rig.meta(), 0), 0u);

@@ -33,7 +33,7 @@ void expect_corruption(const Status& status, std::uint64_t index, std::string_vi
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }
 
-TEST(ArrayErrorsTest, AnIndexBeyondTheRecordsIsCorruption) {
+TEST(ArrayErrorsTest, an_index_beyond_the_records_is_corruption) {
   EXPECT_TRUE(glean_with(LogRecordType::kPut, kRecords - 1, kPayloadBytes, 0).is_ok());
   expect_corruption(glean_with(LogRecordType::kPut, kRecords, kPayloadBytes, 0), kRecords,
                     "the array has 100000");
@@ -41,7 +41,7 @@ TEST(ArrayErrorsTest, AnIndexBeyondTheRecordsIsCorruption) {
   expect_corruption(glean_with(LogRecordType::kPut, huge, kPayloadBytes, 0), huge, "the array");
 }
 
-TEST(ArrayErrorsTest, BytesBeyondThePayloadAreCorruption) {
+TEST(ArrayErrorsTest, bytes_beyond_the_payload_are_corruption) {
   EXPECT_TRUE(glean_with(LogRecordType::kWriteAt, 7, 10, 90).is_ok());
   EXPECT_TRUE(glean_with(LogRecordType::kWriteAt, 7, 0, 100).is_ok());
   EXPECT_TRUE(glean_with(LogRecordType::kIncrement, 7, 8, 92).is_ok());
@@ -53,13 +53,13 @@ TEST(ArrayErrorsTest, BytesBeyondThePayloadAreCorruption) {
   expect_corruption(glean_with(LogRecordType::kIncrement, 7, 4, 0), 7, "4 bytes");
 }
 
-TEST(ArrayErrorsTest, ErasuresAndAppendsAreCorruption) {
+TEST(ArrayErrorsTest, erasures_and_appends_are_corruption) {
   expect_corruption(glean_with(LogRecordType::kErase, 9, 0, 0), 9, "type 2");
   expect_corruption(glean_with(LogRecordType::kAppend, 9, 8, 0), 9, "type 5");
   expect_corruption(glean_with(LogRecordType::kCreateStorage, 9, 16, 0), 9, "type 6");
 }
 
-TEST(ArrayErrorsTest, ALogThatWasGleanedBeforeIsCorruption) {
+TEST(ArrayErrorsTest, a_log_that_was_gleaned_before_is_corruption) {
   ArrayRig rig(kRecords, kPayloadBytes);
   rig.increment(3, 1, 0);
   rig.increment(3, 1, 0);
@@ -70,7 +70,7 @@ TEST(ArrayErrorsTest, ALogThatWasGleanedBeforeIsCorruption) {
 }
 
 // Two records of one transaction have one TID.
-TEST(ArrayErrorsTest, RecordsOfOneTransactionAreFoldedInTheirOrder) {
+TEST(ArrayErrorsTest, records_of_one_transaction_are_folded_in_their_order) {
   ArrayRig rig(kRecords, kPayloadBytes);
   const std::uint64_t index = 3;
   const page::Tid tid(Epoch(8), 1);
@@ -82,7 +82,7 @@ TEST(ArrayErrorsTest, RecordsOfOneTransactionAreFoldedInTheirOrder) {
   EXPECT_EQ(rig.read(3).tid, tid.word());
 }
 
-TEST(ArrayErrorsTest, APageThatIsNotWhatItsParentNamesIsCorruption) {
+TEST(ArrayErrorsTest, a_page_that_is_not_what_its_parent_names_is_corruption) {
   ArrayRig rig(kRecords, kPayloadBytes);
   rig.write(0, "old");
   ASSERT_TRUE(rig.glean().is_ok());
@@ -99,7 +99,7 @@ TEST(ArrayErrorsTest, APageThatIsNotWhatItsParentNamesIsCorruption) {
   }
 }
 
-TEST(ArrayErrorsTest, ErrorsOfStreamReaderAndWriterArePassedOn) {
+TEST(ArrayErrorsTest, errors_of_stream_reader_and_writer_are_passed_on) {
   ArrayRig rig(kRecords, kPayloadBytes);
   for (std::uint64_t index = 0; index < kRecords; index += 20'000) rig.write(index, "old");
   ASSERT_TRUE(rig.glean().is_ok());

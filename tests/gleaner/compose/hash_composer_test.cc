@@ -16,7 +16,7 @@ void glean(HashGleans* gleans, const std::vector<std::uint64_t>& digits = {0}) {
 }
 
 // Goal: a storage without records has a root, which stays. Method: two gleans without records.
-TEST(HashComposer, AnEmptyStorageHasARootThatStays) {
+TEST(HashComposerTest, an_empty_storage_has_a_root_that_stays) {
   HashGleans gleans;
   glean(&gleans);
   EXPECT_EQ(gleans.written_, 1u);
@@ -29,7 +29,7 @@ TEST(HashComposer, AnEmptyStorageHasARootThatStays) {
   EXPECT_EQ(gleans.root_, root);
 }
 
-TEST(HashComposer, FewRecordsAreTwoBins) {
+TEST(HashComposerTest, few_records_are_two_bins) {
   HashGleans gleans(14);
   for (int i = 0; i < 20; ++i) gleans.put(key_number(i), "payload" + std::to_string(i));
   glean(&gleans);
@@ -39,7 +39,7 @@ TEST(HashComposer, FewRecordsAreTwoBins) {
 
 // Goal: bins have the shortest prefix that fits one page, in tries of several levels.
 // Method: 100,000 keys at once; no two bins that are buddies would fit together.
-TEST(HashComposer, AHundredThousandKeysFillTheirPages) {
+TEST(HashComposerTest, a_hundred_thousand_keys_fill_their_pages) {
   for (const std::uint32_t bits : {1u, 7u, 13u, 21u}) {
     HashGleans gleans(bits);
     for (int i = 0; i < 100'000; ++i) gleans.put(key_number(i), std::string(8, 'a' + i % 26));
@@ -53,7 +53,7 @@ TEST(HashComposer, AHundredThousandKeysFillTheirPages) {
   }
 }
 
-TEST(HashComposer, RandomWritesOverManyGleansMatchAModel) {
+TEST(HashComposerTest, random_writes_over_many_gleans_match_a_model) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
@@ -92,7 +92,7 @@ TEST(HashComposer, RandomWritesOverManyGleansMatchAModel) {
   }
 }
 
-TEST(HashComposer, GrowsFromOneRecordAndShrinksToNone) {
+TEST(HashComposerTest, grows_from_one_record_and_shrinks_to_none) {
   HashGleans gleans(8);
   std::size_t bins = 0;
   for (const int keys : {1, 10, 100, 1'000, 10'000, 40'000}) {
@@ -121,7 +121,7 @@ TEST(HashComposer, GrowsFromOneRecordAndShrinksToNone) {
 
 // Goal: G6. Method: one write to a storage of many pages; all pages off its path keep their ids,
 // and none of them is read.
-TEST(HashComposer, WhatIsNotTouchedIsNeitherReadNorWritten) {
+TEST(HashComposerTest, what_is_not_touched_is_neither_read_nor_written) {
   HashGleans gleans;
   for (int i = 0; i < 50'000; ++i) gleans.put(key_number(i), "some payload");
   glean(&gleans, {0, 40});
@@ -140,7 +140,7 @@ TEST(HashComposer, WhatIsNotTouchedIsNeitherReadNorWritten) {
 }
 
 // Goal: G7, equal input gives equal bytes.
-TEST(HashComposer, TheSameInputGivesTheSameBytes) {
+TEST(HashComposerTest, the_same_input_gives_the_same_bytes) {
   HashGleans gleans[2];
   for (HashGleans& each : gleans) {
     for (int i = 0; i < 5'000; ++i) each.put(key_number(i), std::string(i % 70, 'x'));
@@ -161,7 +161,7 @@ TEST(HashComposer, TheSameInputGivesTheSameBytes) {
 
 // Goal: old bins with hashes of two ranges are divided. Method: few records, so that the root has
 // two bins; then ranges that cut them, some without any log record.
-TEST(HashComposer, BinsThatTwoRangesShareAreDivided) {
+TEST(HashComposerTest, bins_that_two_ranges_share_are_divided) {
   HashGleans gleans;
   for (int i = 0; i < 60; ++i) gleans.put(key_number(i), "payload");
   glean(&gleans);
@@ -179,7 +179,7 @@ TEST(HashComposer, BinsThatTwoRangesShareAreDivided) {
   EXPECT_EQ(gleans.verify().bins.size(), 2u);
 }
 
-TEST(HashComposer, SeveralRangesHaveTheRecordsOfOne) {
+TEST(HashComposerTest, several_ranges_have_the_records_of_one) {
   HashGleans one(10);
   HashGleans several(10);
   for (HashGleans* gleans : {&one, &several}) {

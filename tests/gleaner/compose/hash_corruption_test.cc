@@ -17,9 +17,9 @@ using storage::hash::HashBinPage;
 using storage::hash::HashInteriorPage;
 using storage::hash::HashSlot;
 
-class HashCorruption : public ::testing::Test {
+class HashCorruptionTest : public ::testing::Test {
  protected:
-  HashCorruption() {
+  HashCorruptionTest() {
     for (int i = 0; i < 200; ++i) gleans_.put(key_number(i), "payload");
     for (int i = 0; i < 200; ++i) gleans_.put(equal_hash_key(i), "payload");
     EXPECT_TRUE(gleans_.glean().is_ok());
@@ -81,13 +81,13 @@ class HashCorruption : public ::testing::Test {
   MemoryWriter writer_{&gleans_.pages_, 1'000'000};
 };
 
-TEST_F(HashCorruption, NothingIsFoundWhereNothingIsWrong) {
+TEST_F(HashCorruptionTest, nothing_is_found_where_nothing_is_wrong) {
   gleans_.root_ = changed<HashInteriorPage>(good_, [](HashInteriorPage*) {});
   EXPECT_TRUE(gleans_.glean().is_ok());
   gleans_.verify();
 }
 
-TEST_F(HashCorruption, PagesThatAreNotWhatTheirParentLeadsTo) {
+TEST_F(HashCorruptionTest, pages_that_are_not_what_their_parent_leads_to) {
   expect_bad_bin([](HashBinPage* page) { page->header.kind = page::PageKind::kMasstreeBorder; });
   expect_bad_bin([](HashBinPage* page) { page->header.storage_id = page::StorageId{8}; });
   expect_bad_bin([](HashBinPage* page) { page->header.flags += 1; });
@@ -97,7 +97,7 @@ TEST_F(HashCorruption, PagesThatAreNotWhatTheirParentLeadsTo) {
   expect_bad_bin([](HashBinPage* page) { page->header.kind = page::PageKind::kHashInterior; });
 }
 
-TEST_F(HashCorruption, InteriorPagesWithDigitsOrPointersThatCannotBe) {
+TEST_F(HashCorruptionTest, interior_pages_with_digits_or_pointers_that_cannot_be) {
   expect_bad_interior([](HashInteriorPage* page) { page->set_owners(5, 3); });
   expect_bad_interior([](HashInteriorPage* page) { page->set_owners(1, 2); });
   expect_bad_interior([](HashInteriorPage* page) { page->set_owners(0, 128); });
@@ -107,7 +107,7 @@ TEST_F(HashCorruption, InteriorPagesWithDigitsOrPointersThatCannotBe) {
   });
 }
 
-TEST_F(HashCorruption, RootsThatAreNoRoots) {
+TEST_F(HashCorruptionTest, roots_that_are_no_roots) {
   gleans_.root_ = changed<HashInteriorPage>(
       good_, [](HashInteriorPage* page) { page->header.flags = 7; });
   expect_corruption_now();
@@ -118,7 +118,7 @@ TEST_F(HashCorruption, RootsThatAreNoRoots) {
   expect_corruption_now();
 }
 
-TEST_F(HashCorruption, RecordsBeyondTheirBounds) {
+TEST_F(HashCorruptionTest, records_beyond_their_bounds) {
   expect_bad_bin([](HashBinPage* page) { page->record_count.store_relaxed(97); });
   expect_bad_bin([](HashBinPage* page) { page->data_end = 5'000; });
   expect_bad_bin([](HashBinPage* page) { set_slot(page, {4'090, 4, 8, 7}); });
@@ -132,7 +132,7 @@ TEST_F(HashCorruption, RecordsBeyondTheirBounds) {
   });
 }
 
-TEST_F(HashCorruption, RecordsThatDoNotBelongThere) {
+TEST_F(HashCorruptionTest, records_that_do_not_belong_there) {
   expect_bad_bin([](HashBinPage* page) { set_slot(page, page->slot(1)); });
   expect_bad_bin([](HashBinPage* page) {
     page->record(page->slot(0))->tid.store_relaxed(page::Tid::kDeleted);
@@ -145,7 +145,7 @@ TEST_F(HashCorruption, RecordsThatDoNotBelongThere) {
   expect_bad_bin([](HashBinPage* page) { page->next_page.store_relaxed(page->header.page_id); });
 }
 
-TEST_F(HashCorruption, AWrongChecksumAnywhereOnTheWay) {
+TEST_F(HashCorruptionTest, a_wrong_checksum_anywhere_on_the_way) {
   gleans_.pages_.corrupt(good_, 2'000);
   EXPECT_EQ(gleans_.glean().code(), ErrorCode::kCorruption);
 }

@@ -24,7 +24,7 @@ std::string patterned(std::size_t bytes) {
   return text;
 }
 
-TEST(HashMerge, PayloadsOfAllSizesAreReadBack) {
+TEST(ComposedHashTest, payloads_of_all_sizes_are_read_back) {
   HashGleans gleans;
   const std::size_t sizes[] = {0, 1, 8, 9, 1'400, 1'401, 4'016, 4'017, 100'000, 4u << 20};
   for (const std::size_t bytes : sizes) gleans.put(key_number(bytes), patterned(bytes));
@@ -44,7 +44,7 @@ TEST(HashMerge, PayloadsOfAllSizesAreReadBack) {
 }
 
 // Goal: a chain is not copied unless its record is written. Method: a write to its neighbour.
-TEST(HashMerge, ChainsOfRecordsThatAreNotWrittenToStayWhereTheyAre) {
+TEST(ComposedHashTest, chains_of_records_that_are_not_written_to_stay_where_they_are) {
   HashGleans gleans;
   gleans.put("large", patterned(1u << 20));
   gleans.put(equal_hash_key(1), "a neighbour of the next one");
@@ -57,7 +57,7 @@ TEST(HashMerge, ChainsOfRecordsThatAreNotWrittenToStayWhereTheyAre) {
   gleans.verify();
 }
 
-TEST(HashMerge, KeysOfAllSizesAreReadBack) {
+TEST(ComposedHashTest, keys_of_all_sizes_are_read_back) {
   HashGleans gleans;
   for (std::size_t bytes = 0; bytes <= 1'024; ++bytes) {
     gleans.put(std::string(bytes, 'k'), patterned(bytes % 100));
@@ -71,7 +71,7 @@ TEST(HashMerge, KeysOfAllSizesAreReadBack) {
 // Goal: a bin that cannot be divided becomes a chain of pages. Method: keys with one hash, at all
 // 63 bits below nine levels of interior pages; then fewer of them, until they fit one page and then
 // one with others.
-TEST(HashMerge, KeysOfEqualHashAreChained) {
+TEST(ComposedHashTest, keys_of_equal_hash_are_chained) {
   HashGleans gleans;
   ASSERT_EQ(storage::hash::hash_of(equal_hash_key(1)), storage::hash::hash_of(equal_hash_key(2)));
   for (int i = 0; i < 1'000; ++i) gleans.put(equal_hash_key(i), patterned(i % 40));
@@ -95,7 +95,7 @@ TEST(HashMerge, KeysOfEqualHashAreChained) {
   EXPECT_LE(few.interiors.size(), 2u);
 }
 
-TEST(HashMerge, MoreThan65535KeysOfOneHashAreCountedAsVolatileBinsCount) {
+TEST(ComposedHashTest, more_than_65535_keys_of_one_hash_are_counted_as_volatile_bins_count) {
   HashGleans gleans;
   for (int i = 0; i < 66'000; ++i) gleans.log(LogRecordType::kPut, equal_hash_key(i), "");
   glean(&gleans);
@@ -103,7 +103,7 @@ TEST(HashMerge, MoreThan65535KeysOfOneHashAreCountedAsVolatileBinsCount) {
   EXPECT_TRUE(walk.find(gleans.root_, equal_hash_key(65'999)).has_value());
 }
 
-TEST(HashMerge, SeveralWritesToOneRecordAreOne) {
+TEST(ComposedHashTest, several_writes_to_one_record_are_one) {
   HashGleans gleans;
   gleans.put("a", "12345678");
   gleans.set_same_tid(true);
@@ -135,9 +135,9 @@ TEST(HashMerge, SeveralWritesToOneRecordAreOne) {
   gleans.verify();
 }
 
-class HashContradiction : public ::testing::Test {
+class HashContradictionTest : public ::testing::Test {
  protected:
-  HashContradiction() {
+  HashContradictionTest() {
     gleans_.put("there", "12345678");
     gleans_.put("large", patterned(2'000));
     EXPECT_TRUE(gleans_.glean().is_ok());
@@ -155,69 +155,69 @@ class HashContradiction : public ::testing::Test {
 };
 
 // The erasure may have superseded the put of the key on the way.
-TEST_F(HashContradiction, IsNotAnErasureOfAMissingKey) {
+TEST_F(HashContradictionTest, is_not_an_erasure_of_a_missing_key) {
   gleans_.log(LogRecordType::kErase, "missing", {});
   EXPECT_TRUE(gleans_.glean().is_ok());
 }
-TEST_F(HashContradiction, ASecondErasure) {
+TEST_F(HashContradictionTest, a_second_erasure) {
   gleans_.erase("there");
   gleans_.log(LogRecordType::kErase, "there", {});
   expect_corruption("there");
 }
-TEST_F(HashContradiction, APartialWriteToAMissingKey) {
+TEST_F(HashContradictionTest, a_partial_write_to_a_missing_key) {
   gleans_.log(LogRecordType::kWriteAt, "missing", "x");
   expect_corruption("missing");
 }
-TEST_F(HashContradiction, APartialWriteAfterAnErasure) {
+TEST_F(HashContradictionTest, a_partial_write_after_an_erasure) {
   gleans_.erase("there");
   gleans_.log(LogRecordType::kWriteAt, "there", "x");
   expect_corruption("there");
 }
-TEST_F(HashContradiction, APartialWriteBehindTheEnd) {
+TEST_F(HashContradictionTest, a_partial_write_behind_the_end) {
   gleans_.log(LogRecordType::kWriteAt, "there", "xx", 7);
   expect_corruption("there");
 }
-TEST_F(HashContradiction, APartialWriteFarBehindTheEnd) {
+TEST_F(HashContradictionTest, a_partial_write_far_behind_the_end) {
   gleans_.log(LogRecordType::kWriteAt, "there", "xx", ~std::uint32_t{0});
   expect_corruption("there");
 }
-TEST_F(HashContradiction, AnIncrementBehindTheEnd) {
+TEST_F(HashContradictionTest, an_increment_behind_the_end) {
   gleans_.log(LogRecordType::kIncrement, "there", "12345678", 1);
   expect_corruption("there");
 }
-TEST_F(HashContradiction, AnIncrementByNoNumber) {
+TEST_F(HashContradictionTest, an_increment_by_no_number) {
   gleans_.log(LogRecordType::kIncrement, "there", "1234");
   expect_corruption("there");
 }
-TEST_F(HashContradiction, APartialWriteToAChain) {
+TEST_F(HashContradictionTest, a_partial_write_to_a_chain) {
   gleans_.log(LogRecordType::kWriteAt, "large", "x");
   expect_corruption("large");
 }
-TEST_F(HashContradiction, APartialWriteToAPayloadThatBecomesAChain) {
+TEST_F(HashContradictionTest, a_partial_write_to_a_payload_that_becomes_a_chain) {
   gleans_.put("there", patterned(2'000));
   gleans_.log(LogRecordType::kWriteAt, "there", "x");
   expect_corruption("there");
 }
-TEST_F(HashContradiction, ARecordOfAnEpochThatTheSnapshotHas) {
+TEST_F(HashContradictionTest, a_record_of_an_epoch_that_the_snapshot_has) {
   gleans_.set_tid(page::Tid(gleans_.model_.at("there").tid));
   gleans_.log(LogRecordType::kPut, "there", "x");
   expect_corruption("there");
 }
-TEST_F(HashContradiction, AKeyOverItsLimit) {
+TEST_F(HashContradictionTest, a_key_over_its_limit) {
   gleans_.log(LogRecordType::kPut, std::string(1'025, 'k'), "x");
   expect_corruption(std::string(1'025, 'k'));
 }
-TEST_F(HashContradiction, APayloadOverItsLimit) {
+TEST_F(HashContradictionTest, a_payload_over_its_limit) {
   gleans_.log(LogRecordType::kPut, "huge", std::string((4u << 20) + 1, 'p'));
   expect_corruption("huge");
 }
-TEST_F(HashContradiction, ARecordOfAnotherKindOfStorage) {
+TEST_F(HashContradictionTest, a_record_of_another_kind_of_storage) {
   gleans_.log(LogRecordType::kAppend, "there", "x");
   expect_corruption("there");
 }
 
 // Goal: errors of devices are passed on, wherever they occur. Method: the n-th access fails.
-TEST(HashErrors, OfReaderWriterAndStreamArePassedOn) {
+TEST(HashErrorsTest, of_reader_writer_and_stream_are_passed_on) {
   HashGleans gleans;
   for (int i = 0; i < 3'000; ++i) gleans.put(key_number(i), "payload");
   for (int i = 0; i < 300; ++i) gleans.put(equal_hash_key(i), "payload");

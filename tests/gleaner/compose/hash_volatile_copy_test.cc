@@ -110,7 +110,7 @@ void expect_equal(HashGleans* gleans, VolatileCopy* copy) {
   EXPECT_EQ(copy->statistics().records, gleans->model_.size());
 }
 
-TEST(HashVolatileCopy, TransactionsReadWhatWasComposed) {
+TEST(HashVolatileCopyTest, transactions_read_what_was_composed) {
   for (const std::uint32_t bits : {1u, 5u, 7u, 12u}) {
     HashGleans gleans = gleans_for_copies(bits);
     for (int i = 0; i < 8'000; ++i) gleans.put(key_number(i), "payload" + std::to_string(i));
@@ -128,7 +128,7 @@ TEST(HashVolatileCopy, TransactionsReadWhatWasComposed) {
 
 // Goal: first touches, spreads and merges go on from composed pages. Method: 7 and 14 bits, where
 // a null pointer owns one digit as it does in the storage's own pages.
-TEST(HashVolatileCopy, TransactionsGoOnWhereAGleanEnded) {
+TEST(HashVolatileCopyTest, transactions_go_on_where_a_glean_ended) {
   for (const std::uint32_t bits : {7u, 14u}) {
     HashGleans gleans = gleans_for_copies(bits);
     for (int i = 0; i < 3'000; ++i) gleans.put(key_number(i), "payload");
@@ -149,7 +149,7 @@ TEST(HashVolatileCopy, TransactionsGoOnWhereAGleanEnded) {
 }
 
 // Goal: an empty storage's root equals the one that create() makes, for all options.
-TEST(HashVolatileCopy, AnEmptyRootIsTheOneOfANewStorage) {
+TEST(HashVolatileCopyTest, an_empty_root_is_the_one_of_a_new_storage) {
   for (std::uint32_t bits = 1; bits <= storage::hash::kFanOutBitsMax; ++bits) {
     HashGleans gleans = gleans_for_copies(bits);
     ASSERT_TRUE(gleans.glean().is_ok());

@@ -22,7 +22,7 @@ std::string payload_for(std::uint64_t i) {
   return payload_of(kSizes[i % 8], i);
 }
 
-TEST(LiveCount, ChainsOfMasterTreesGoWithTheirRecords) {
+TEST(LiveCountTest, chains_of_master_trees_go_with_their_records) {
   base::Random random(testing::test_seed(7));
   MasstreeTable table;
   for (int round = 0; round < 25; ++round) {
@@ -45,7 +45,7 @@ TEST(LiveCount, ChainsOfMasterTreesGoWithTheirRecords) {
 }
 
 // Goal: pages that cross ends of ranges are counted once. Method: each glean has other ranges.
-TEST(LiveCount, PagesThatCrossRangesAreCountedOnce) {
+TEST(LiveCountTest, pages_that_cross_ranges_are_counted_once) {
   base::Random random(testing::test_seed(8));
   MasstreeTable table;
   HashGleans hash(9);
@@ -74,7 +74,7 @@ TEST(LiveCount, PagesThatCrossRangesAreCountedOnce) {
 
 // Goal: counts are right when bins become interior pages, and back. Method: all keys, some with
 // chains, are inserted and erased.
-TEST(LiveCount, HashTriesThatGrowAndShrinkAreCounted) {
+TEST(LiveCountTest, hash_tries_that_grow_and_shrink_are_counted) {
   base::Random random(testing::test_seed(9));
   HashGleans hash(1);
   for (const int target : {10, 3000, 100, 2000, 0}) {
@@ -100,7 +100,7 @@ struct Header : page::PageHeader {
   }
 };
 
-TEST(PageLedger, PartsAddUpAndEmptyFilesGo) {
+TEST(PageLedgerTest, parts_add_up_and_empty_files_go) {
   const Header border(page::PageKind::kMasstreeBorder, 0);
   const Header layer(page::PageKind::kMasstreeBorder, 3);
   const Header chain(page::PageKind::kOverflow, 0);

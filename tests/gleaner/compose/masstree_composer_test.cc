@@ -11,7 +11,7 @@ namespace {
 
 using storage::masstree::BorderPage;
 
-TEST(MasstreeComposer, AnEmptyTreeIsOneEmptyPage) {
+TEST(MasstreeComposerTest, an_empty_tree_is_one_empty_page) {
   MasstreeTable table;
   table.glean_and_check();
   EXPECT_EQ(table.written, 1u);
@@ -19,7 +19,7 @@ TEST(MasstreeComposer, AnEmptyTreeIsOneEmptyPage) {
   EXPECT_EQ(table.seen->empty_pages, 1u);
 }
 
-TEST(MasstreeComposer, AFewKeysAreOnePage) {
+TEST(MasstreeComposerTest, a_few_keys_are_one_page) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 10; ++i) table.put(key_of(i * 3), payload_of(20, i));
   table.glean_and_check();
@@ -28,7 +28,7 @@ TEST(MasstreeComposer, AFewKeysAreOnePage) {
 
 // Three rows of 1 KB, each with a footprint of 1040, fit into a body of 3968 bytes with 128 of
 // directory.
-TEST(MasstreeComposer, PagesOfLargeRowsAreFull) {
+TEST(MasstreeComposerTest, pages_of_large_rows_are_full) {
   MasstreeTable table;
   constexpr unsigned kRows = 100000;
   for (std::uint64_t i = 0; i < kRows; ++i) table.put(key_of(i), payload_of(1000 + i % 24, i));
@@ -38,7 +38,7 @@ TEST(MasstreeComposer, PagesOfLargeRowsAreFull) {
   EXPECT_EQ(table.seen->levels_max, 3u);
 }
 
-TEST(MasstreeComposer, PagesOfSmallRowsAreFull) {
+TEST(MasstreeComposerTest, pages_of_small_rows_are_full) {
   MasstreeTable table;
   constexpr unsigned kRows = 100000;
   for (std::uint64_t i = 0; i < kRows; ++i) table.put(key_of(i * 7), payload_of(8, i));
@@ -49,7 +49,7 @@ TEST(MasstreeComposer, PagesOfSmallRowsAreFull) {
 
 // With rows of mixed size, the free bytes of a page are fewer than the first row of the next page
 // needs.
-TEST(MasstreeComposer, NoPageHasRoomForTheNextRow) {
+TEST(MasstreeComposerTest, no_page_has_room_for_the_next_row) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 20000; ++i) {
     table.put(key_of(i * 5), payload_of(i * 7919 % 300, i));
@@ -62,7 +62,7 @@ TEST(MasstreeComposer, NoPageHasRoomForTheNextRow) {
   EXPECT_LT(static_cast<double>(free_bytes), 0.05 * body_bytes);
 }
 
-TEST(MasstreeComposer, ShortKeysWithTrailingZeroesStandInOrder) {
+TEST(MasstreeComposerTest, short_keys_with_trailing_zeroes_stand_in_order) {
   MasstreeTable table;
   std::vector<std::string> keys = {""};
   for (std::size_t i = 0; i < keys.size() && keys.size() < 3000; ++i) {
@@ -75,7 +75,7 @@ TEST(MasstreeComposer, ShortKeysWithTrailingZeroesStandInOrder) {
   table.glean_and_check();
 }
 
-TEST(MasstreeComposer, LongKeysShareLayers) {
+TEST(MasstreeComposerTest, long_keys_share_layers) {
   for (const std::size_t prefix_bytes : {8u, 16u, 100u, 1000u}) {
     MasstreeTable table;
     const std::string prefix = payload_of(prefix_bytes, 9);
@@ -90,14 +90,14 @@ TEST(MasstreeComposer, LongKeysShareLayers) {
   }
 }
 
-TEST(MasstreeComposer, OneLongKeyIsNoLayer) {
+TEST(MasstreeComposerTest, one_long_key_is_no_layer) {
   MasstreeTable table;
   for (unsigned i = 0; i < 50; ++i) table.put(key_of(i) + payload_of(1016, i), payload_of(60, i));
   table.glean_and_check();
   EXPECT_EQ(table.seen->layers_max, 0u);
 }
 
-TEST(MasstreeComposer, TheDeepestLayersWork) {
+TEST(MasstreeComposerTest, the_deepest_layers_work) {
   MasstreeTable table;
   const std::string base(1023, 'k');
   for (char c = 'a'; c < 'f'; ++c) table.put(base + c, payload_of(1400, c));
@@ -108,7 +108,7 @@ TEST(MasstreeComposer, TheDeepestLayersWork) {
   EXPECT_EQ(table.seen->layers_max, 127u);
 }
 
-TEST(MasstreeComposer, LargePayloadsAreChains) {
+TEST(MasstreeComposerTest, large_payloads_are_chains) {
   MasstreeTable table;
   const std::size_t sizes[] = {0, 1, 1400, 1401, 4016, 4017, 100 << 10, 4 << 20};
   for (const std::size_t bytes : sizes) {
@@ -120,7 +120,7 @@ TEST(MasstreeComposer, LargePayloadsAreChains) {
 }
 
 // One slice has ten keys, each of which would fit inline.
-TEST(MasstreeComposer, KeysOfOneSliceFitIntoOnePage) {
+TEST(MasstreeComposerTest, keys_of_one_slice_fit_into_one_page) {
   MasstreeTable table;
   for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {
     table.put(std::string(zeroes, '\0'), payload_of(1400, zeroes));
@@ -134,7 +134,7 @@ TEST(MasstreeComposer, KeysOfOneSliceFitIntoOnePage) {
   EXPECT_EQ(table.seen->layers_max, 0u);
 }
 
-TEST(MasstreeComposer, RecordsOfOneKeyBecomeItsLastState) {
+TEST(MasstreeComposerTest, records_of_one_key_become_its_last_state) {
   MasstreeTable table;
   table.put("a", "first");
   table.put("a", payload_of(16, 1));
@@ -151,7 +151,7 @@ TEST(MasstreeComposer, RecordsOfOneKeyBecomeItsLastState) {
   table.glean_and_check();
 }
 
-TEST(MasstreeComposer, TheSameInputGivesTheSameBytes) {
+TEST(MasstreeComposerTest, the_same_input_gives_the_same_bytes) {
   std::string bytes[2];
   for (std::string& file : bytes) {
     MasstreeTable table;

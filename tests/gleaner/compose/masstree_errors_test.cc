@@ -45,7 +45,7 @@ void expect_record_refused(LogRecordType type, const std::string& key, const std
   expect_refused(&table, key);
 }
 
-TEST(MasstreeErrors, ChangesOfWhatIsNotThere) {
+TEST(MasstreeErrorsTest, changes_of_what_is_not_there) {
   const std::string absent[] = {"", "aa", std::string("a\0", 2), std::string(kLongKey) + "s",
                                 std::string(kLongKey, sizeof(kLongKey) - 3), "layered!",
                                 "layered!x", "layered!" + key_of(7) + "x", "zzz"};
@@ -56,7 +56,7 @@ TEST(MasstreeErrors, ChangesOfWhatIsNotThere) {
   }
 }
 
-TEST(MasstreeErrors, ChangesOutsideOfThePayload) {
+TEST(MasstreeErrorsTest, changes_outside_of_the_payload) {
   for (const std::string& key : {std::string("a"), std::string(kLongKey)}) {
     expect_record_refused(LogRecordType::kWriteAt, key, "12", 7);
     expect_record_refused(LogRecordType::kWriteAt, key, "", 9);
@@ -67,7 +67,7 @@ TEST(MasstreeErrors, ChangesOutsideOfThePayload) {
   expect_record_refused(LogRecordType::kWriteAt, "b", "12", 4999);
 }
 
-TEST(MasstreeErrors, ChangesAfterAnErasure) {
+TEST(MasstreeErrorsTest, changes_after_an_erasure) {
   MasstreeTable table;
   load(&table);
   table.erase("a");
@@ -75,13 +75,13 @@ TEST(MasstreeErrors, ChangesAfterAnErasure) {
   expect_refused(&table, "a");
 }
 
-TEST(MasstreeErrors, RecordsThatNoMasterTreeLogs) {
+TEST(MasstreeErrorsTest, records_that_no_master_tree_logs) {
   expect_record_refused(LogRecordType::kAppend, "a", "1");
   expect_record_refused(LogRecordType::kPut, std::string(1025, 'k'), "1");
   expect_record_refused(LogRecordType::kPut, "c", std::string((4u << 20) + 1, 'p'));
 }
 
-TEST(MasstreeErrors, ARecordThatTheSnapshotHasAlready) {
+TEST(MasstreeErrorsTest, a_record_that_the_snapshot_has_already) {
   for (const std::string& key : {std::string("a"), "layered!" + key_of(3)}) {
     MasstreeTable table;
     load(&table);
@@ -90,7 +90,7 @@ TEST(MasstreeErrors, ARecordThatTheSnapshotHasAlready) {
   }
 }
 
-TEST(MasstreeErrors, RecordsOutsideOfTheRange) {
+TEST(MasstreeErrorsTest, records_outside_of_the_range) {
   for (const PositionRange& range : {PositionRange{0, 9}, PositionRange{11, ~std::uint64_t{0}}}) {
     MasstreeTable table;
     table.put(key_of(10), "1");
@@ -115,7 +115,7 @@ class TwoStreams : public RecordStream {
   ListStream* second_;
 };
 
-TEST(MasstreeErrors, RecordsOutOfOrder) {
+TEST(MasstreeErrorsTest, records_out_of_order) {
   for (const std::string& key : {std::string("b"), std::string("c")}) {
     MasstreeTable table;
     ListStream first(StorageKind::kMasstree);
@@ -130,7 +130,7 @@ TEST(MasstreeErrors, RecordsOutOfOrder) {
 }
 
 // Each read, append and record fails once.
-TEST(MasstreeErrors, FailuresOfStreamReaderAndWriterArePassedOn) {
+TEST(MasstreeErrorsTest, failures_of_stream_reader_and_writer_are_passed_on) {
   const auto prepare = [](MasstreeTable* table) {
     load(table);
     for (std::uint64_t i = 0; i < 100; ++i) table->put("layered!" + key_of(i), payload_of(90, i));
@@ -188,7 +188,7 @@ void set_slot(BorderPage* page, unsigned index, Slot slot) {
   page->slot_word(index).store_relaxed(slot.word());
 }
 
-TEST(MasstreeErrors, PagesOfOtherTreesAndPlaces) {
+TEST(MasstreeErrorsTest, pages_of_other_trees_and_places) {
   expect_page_refused("storage", [](BorderPage* p) { p->header.storage_id = page::StorageId{2}; });
   expect_page_refused("kind", [](BorderPage* p) { p->header.kind = page::PageKind::kHashBin; });
   expect_page_refused("level", [](BorderPage* p) { p->header.level = 1; });
@@ -198,7 +198,7 @@ TEST(MasstreeErrors, PagesOfOtherTreesAndPlaces) {
 }
 
 // The slots of load() are a, the long key, b, and the layer.
-TEST(MasstreeErrors, BorderPagesWithImpossibleSlots) {
+TEST(MasstreeErrorsTest, border_pages_with_impossible_slots) {
   expect_page_refused("keys", [](BorderPage* p) { p->header.store_version({65, 1}); });
   expect_page_refused("heap", [](BorderPage* p) { p->heap_begin = 128; });
   expect_page_refused("beyond", [](BorderPage* p) { p->heap_begin = 5000; });
@@ -234,7 +234,7 @@ TEST(MasstreeErrors, BorderPagesWithImpossibleSlots) {
   });
 }
 
-TEST(MasstreeErrors, InteriorPagesWithImpossibleChildren) {
+TEST(MasstreeErrorsTest, interior_pages_with_impossible_children) {
   const std::function<void(InteriorPage*)> changes[] = {
       [](InteriorPage* p) { p->header.store_version({160, 0}); },
       [](InteriorPage* p) { p->child(2).store({}); },

@@ -35,7 +35,7 @@ void expect_usable(BorderPage* page) {
   }
 }
 
-TEST(MasstreeLayout, ACopyOfAPageTakesEveryKeyOfItsSlices) {
+TEST(MasstreeLayoutTest, a_copy_of_a_page_takes_every_key_of_its_slices) {
   MasstreeTable table;
   for (std::size_t payload_bytes : {0u, 16u, 100u, 700u, 1100u, 1400u}) {
     for (std::size_t zeroes = 0; zeroes < 8; ++zeroes) {

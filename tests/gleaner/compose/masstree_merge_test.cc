@@ -64,7 +64,7 @@ void run_random(MasstreeTable* table, std::mt19937_64& random, unsigned operatio
   }
 }
 
-TEST(MasstreeMerge, RandomOperationsOverManyGleansMatchTheModel) {
+TEST(MasstreeMergeTest, random_operations_over_many_gleans_match_the_model) {
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -80,7 +80,7 @@ TEST(MasstreeMerge, RandomOperationsOverManyGleansMatchTheModel) {
 }
 
 // The bytes are equal even if the stream does not mark the last record of a key.
-TEST(MasstreeMerge, TheSameInputGivesTheSameBytes) {
+TEST(MasstreeMergeTest, the_same_input_gives_the_same_bytes) {
   std::vector<std::string> files[3];
   for (auto& run : files) {
     std::mt19937_64 random(7);
@@ -107,7 +107,7 @@ void load(MasstreeTable* table, std::uint64_t rows = kRows) {
   table->glean_and_check();
 }
 
-TEST(MasstreeMerge, WithoutRecordsTheRootIsTheSame) {
+TEST(MasstreeMergeTest, without_records_the_root_is_the_same) {
   MasstreeTable table;
   load(&table);
   const page::SnapshotPageId root = table.root;
@@ -117,7 +117,7 @@ TEST(MasstreeMerge, WithoutRecordsTheRootIsTheSame) {
   EXPECT_EQ(table.reads, 1u);  // the root, for its level
 }
 
-TEST(MasstreeMerge, OneRecordReadsAndWritesOnePath) {
+TEST(MasstreeMergeTest, one_record_reads_and_writes_one_path) {
   MasstreeTable table;
   load(&table);
   const auto before = table.seen->borders;
@@ -134,7 +134,7 @@ TEST(MasstreeMerge, OneRecordReadsAndWritesOnePath) {
   }
 }
 
-TEST(MasstreeMerge, UntouchedLayersAndChainsAreNotRead) {
+TEST(MasstreeMergeTest, untouched_layers_and_chains_are_not_read) {
   MasstreeTable table;
   for (char c = 'a'; c < 'e'; ++c) {
     for (std::uint64_t i = 0; i < 300; ++i) {
@@ -159,7 +159,7 @@ TEST(MasstreeMerge, UntouchedLayersAndChainsAreNotRead) {
   EXPECT_EQ(table.written, 1u + chain);
 }
 
-TEST(MasstreeMerge, RunsOfTouchedPagesArePackedAgain) {
+TEST(MasstreeMergeTest, runs_of_touched_pages_are_packed_again) {
   MasstreeTable table;
   load(&table);
   for (std::uint64_t i = 300; i < 900; i += 2) table.erase(key_of(i));
@@ -170,7 +170,7 @@ TEST(MasstreeMerge, RunsOfTouchedPagesArePackedAgain) {
 }
 
 // Inserts come one at a time, everywhere: pages split as they would in memory.
-TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
+TEST(MasstreeMergeTest, sparse_inserts_leave_pages_more_than_half_full) {
   MasstreeTable table;
   std::mt19937_64 random(11);
   for (unsigned i = 0; i < 10000; ++i) table.put(key_of(random()), payload_of(100, i));
@@ -187,7 +187,7 @@ TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
 
 // Goal: a page of level 1 with one child too many becomes two halves, not a full page and a nearly
 // empty one. Method: one more row in the middle of a tree of full pages.
-TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
+TEST(MasstreeMergeTest, a_full_page_above_records_is_split_into_halves) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 10 * kRowsOfLevel1; ++i) {
     table.put(key_of(2 * i), payload_of(1000, i));
@@ -207,7 +207,7 @@ TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
 // Goal: M5 when the last two pages share their keys. Method: each slice has a key with more bytes
 // than the next one, so that the middle falls between the two. A reused page follows a page with
 // one slice too many. The walk checks the places of keys.
-TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
+TEST(MasstreeMergeTest, pages_that_share_keys_divide_no_slice) {
   for (std::size_t bytes = 60; bytes < 260; bytes += 20) {
     SCOPED_TRACE(bytes);
     MasstreeTable table;
@@ -229,7 +229,7 @@ TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
 
 // Goal: M5 when a new key comes before untouched keys of its slice. Method: keys of 7 and 8 bytes,
 // then one of 6 for every other slice; payloads end a page at each of them.
-TEST(MasstreeMerge, ANewKeyAndUntouchedKeysOfItsSliceShareAPage) {
+TEST(MasstreeMergeTest, a_new_key_and_untouched_keys_of_its_slice_share_a_page) {
   for (std::size_t bytes = 20; bytes < 300; bytes += 12) {
     SCOPED_TRACE(bytes);
     MasstreeTable table;
@@ -249,7 +249,7 @@ TEST(MasstreeMerge, ANewKeyAndUntouchedKeysOfItsSliceShareAPage) {
 
 // Goal: copied records are unchanged, layers and chains too, and full pages end where they did.
 // Method: one record in a thousand of every kind is changed, in pages that the others fill.
-TEST(MasstreeMerge, UntouchedKeysOfTouchedPagesAreAsTheyWere) {
+TEST(MasstreeMergeTest, untouched_keys_of_touched_pages_are_as_they_were) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 4000; ++i) {
     switch (i % 8) {
@@ -270,7 +270,7 @@ TEST(MasstreeMerge, UntouchedKeysOfTouchedPagesAreAsTheyWere) {
 }
 
 // Rows come after those of one key prefix, before others: full pages stay full.
-TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
+TEST(MasstreeMergeTest, ascending_inserts_leave_full_pages) {
   MasstreeTable table;
   constexpr std::uint64_t kDistrict = 1u << 20;
   for (std::uint64_t glean = 0; glean < 12; ++glean) {
@@ -288,7 +288,7 @@ TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
 
 // ---- pages that vanish
 
-TEST(MasstreeMerge, EraseEverything) {
+TEST(MasstreeMergeTest, erase_everything) {
   MasstreeTable table;
   load(&table);
   for (std::uint64_t i = 0; i < kRows; ++i) table.erase(key_of(i));
@@ -314,7 +314,7 @@ void erase_and_check(std::uint64_t begin, std::uint64_t end) {
   EXPECT_LE(table.reads, 1 + 2 + (end - begin) / 3 + (end - begin) / kRowsOfLevel1 + 2 + 3);
 }
 
-TEST(MasstreeMerge, EmptiedPagesVanish) {
+TEST(MasstreeMergeTest, emptied_pages_vanish) {
   erase_and_check(0, 3);                                    // the first page
   erase_and_check(600, 603);                                // one in the middle
   erase_and_check(600, 1200);                               // across pages of level 1
@@ -328,7 +328,7 @@ TEST(MasstreeMerge, EmptiedPagesVanish) {
   erase_and_check(0, kRows - 2);                            // all but the last page
 }
 
-TEST(MasstreeMerge, RandomErasuresLeaveNoEmptyPages) {
+TEST(MasstreeMergeTest, random_erasures_leave_no_empty_pages) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     std::mt19937_64 random(seed);
     MasstreeTable table;
@@ -352,7 +352,7 @@ TEST(MasstreeMerge, RandomErasuresLeaveNoEmptyPages) {
 
 // Goal: G8. A first erasure may find no record, because the put before it was superseded. Method:
 // such erasures, of keys beside others, and in present and absent layers.
-TEST(MasstreeMerge, AnErasureOfWhatIsNotThereLeavesNothing) {
+TEST(MasstreeMergeTest, an_erasure_of_what_is_not_there_leaves_nothing) {
   MasstreeTable table;
   for (unsigned glean = 0; glean < 2; ++glean) {
     for (const char* key : {"a", "absent", "12345678", "12345678 absent", "12345678 absent, too"}) {
@@ -371,7 +371,7 @@ TEST(MasstreeMerge, AnErasureOfWhatIsNotThereLeavesNothing) {
 
 // ---- layers that come and go
 
-TEST(MasstreeMerge, ALayerWithOneRecordBecomesThatRecord) {
+TEST(MasstreeMergeTest, a_layer_with_one_record_becomes_that_record) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 500; ++i) table.put("12345678" + key_of(i) + "end", "x");
   table.put("12345678", "short");
@@ -393,7 +393,7 @@ TEST(MasstreeMerge, ALayerWithOneRecordBecomesThatRecord) {
   EXPECT_EQ(table.model.size(), 1u);
 }
 
-TEST(MasstreeMerge, TheLastPageOfALayerMayVanish) {
+TEST(MasstreeMergeTest, the_last_page_of_a_layer_may_vanish) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 600; ++i) {
     table.put("12345678" + key_of(i), payload_of(1000, i));
@@ -409,7 +409,7 @@ TEST(MasstreeMerge, TheLastPageOfALayerMayVanish) {
 }
 
 // A payload may be a chain only because its page is crowded: changing a part of it is allowed.
-TEST(MasstreeMerge, PartsOfCrowdedPayloadsCanBeWritten) {
+TEST(MasstreeMergeTest, parts_of_crowded_payloads_can_be_written) {
   MasstreeTable table;
   for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {
     table.put(std::string(zeroes, '\0'), payload_of(1300, zeroes));

@@ -24,7 +24,7 @@ std::vector<std::uint64_t> random_slices(std::mt19937_64& random, std::size_t co
   return slices;
 }
 
-TEST(MasstreeRanges, SeveralRangesAreOneTree) {
+TEST(MasstreeRangesTest, several_ranges_are_one_tree) {
   const std::vector<std::vector<std::uint64_t>> boundaries = {
       {1}, {500}, {1000, 2000, 3000}, {4999, 5000, 5001}, {7, 8, 9, 10, ~std::uint64_t{0}}};
   for (const auto& list : boundaries) {
@@ -40,7 +40,7 @@ TEST(MasstreeRanges, SeveralRangesAreOneTree) {
   }
 }
 
-TEST(MasstreeRanges, EmptyRangesAreEmptyPages) {
+TEST(MasstreeRangesTest, empty_ranges_are_empty_pages) {
   MasstreeTable table;
   table.glean_and_check({100, 200});
   EXPECT_EQ(table.seen->border_pages, 3u);
@@ -53,7 +53,7 @@ TEST(MasstreeRanges, EmptyRangesAreEmptyPages) {
 }
 
 // The heights differ: thousands of pages beside one, several times.
-TEST(MasstreeRanges, SubtreesOfDifferentHeightHaveOneRoot) {
+TEST(MasstreeRangesTest, subtrees_of_different_height_have_one_root) {
   MasstreeTable table;
   load(&table, 30000, 1000);
   table.put(key_of(1000000), "alone");
@@ -67,7 +67,7 @@ TEST(MasstreeRanges, SubtreesOfDifferentHeightHaveOneRoot) {
   table.glean_and_check({18});
 }
 
-TEST(MasstreeRanges, RangesThatChangeMatchTheModel) {
+TEST(MasstreeRangesTest, ranges_that_change_match_the_model) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -96,7 +96,7 @@ TEST(MasstreeRanges, RangesThatChangeMatchTheModel) {
   }
 }
 
-TEST(MasstreeRanges, UntouchedRangesAreReusedWhereTheyDoNotCutPages) {
+TEST(MasstreeRangesTest, untouched_ranges_are_reused_where_they_do_not_cut_pages) {
   MasstreeTable table;
   load(&table, 4800, 1000);
   table.glean_and_check({960, 1920});
@@ -111,7 +111,7 @@ TEST(MasstreeRanges, UntouchedRangesAreReusedWhereTheyDoNotCutPages) {
 
 // Goal: G69. Method: keys ascend, and each glean is divided in the middle of its keys, so that
 // pages to the left of the boundary are never touched again.
-TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
+TEST(MasstreeRangesTest, boundaries_that_move_on_with_the_keys_leave_no_thin_pages_above) {
   MasstreeTable table;
   std::uint64_t next = 0;
   for (unsigned glean = 0; glean < 400; ++glean) {
@@ -133,7 +133,7 @@ TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
 // Goal: G69 for a boundary within the earlier snapshot. Method: the boundary divides the children
 // of a page of level 1, each time of another one, where a page of records begins, so that none of
 // these is split.
-TEST(MasstreeRanges, ABoundaryInAPageOfLevel1MakesNoPageMore) {
+TEST(MasstreeRangesTest, a_boundary_in_a_page_of_level_1_makes_no_page_more) {
   MasstreeTable table;
   load(&table, 5000, 1000);
   table.glean_and_check();
@@ -156,7 +156,7 @@ bool is_low(const MasstreeTable& table, std::uint64_t slice) {
                      [&](const auto& border) { return border.low == slice; });
 }
 
-TEST(MasstreeRanges, FencesOfAFreshTreeAreKept) {
+TEST(MasstreeRangesTest, fences_of_a_fresh_tree_are_kept) {
   MasstreeTable table;
   load(&table, 5000, 1000);
   const std::vector<std::uint64_t> fences = {0, 1, 2, 100, 481, 2000, 2001, 4999, 6000, 7000};
@@ -168,7 +168,7 @@ TEST(MasstreeRanges, FencesOfAFreshTreeAreKept) {
   EXPECT_EQ(table.seen->empty_pages, 2u);  // from 6000 and from 7000 on
 }
 
-TEST(MasstreeRanges, FencesCutTouchedPagesOnly) {
+TEST(MasstreeRangesTest, fences_cut_touched_pages_only) {
   MasstreeTable table;
   load(&table, 5000, 1000);
   table.glean_and_check();
@@ -180,7 +180,7 @@ TEST(MasstreeRanges, FencesCutTouchedPagesOnly) {
 }
 
 // An empty page that begins at a fence stays, because its range must have a page.
-TEST(MasstreeRanges, PagesBetweenFencesMayBeEmpty) {
+TEST(MasstreeRangesTest, pages_between_fences_may_be_empty) {
   MasstreeTable table;
   load(&table, 3000, 1000);
   const std::vector<std::uint64_t> fences = {600, 1200, 1800};
@@ -195,7 +195,7 @@ TEST(MasstreeRanges, PagesBetweenFencesMayBeEmpty) {
   EXPECT_EQ(table.seen->empty_pages, 1u);
 }
 
-TEST(MasstreeRanges, TheSameInputGivesTheSameBytes) {
+TEST(MasstreeRangesTest, the_same_input_gives_the_same_bytes) {
   std::string files[2];
   for (std::string& file : files) {
     std::mt19937_64 random(5);

@@ -49,7 +49,7 @@ std::string long_key(std::uint64_t number) {
 
 // Goal: pages are announced for trees of several levels, layers of several levels, and single keys
 // that become layers.
-TEST(ReadAhead, announces_what_a_composer_of_a_masstree_reads) {
+TEST(ReadAheadTest, announces_what_a_composer_of_a_masstree_reads) {
   base::Random random(testing::test_seed(3));
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 30'000; ++i) table.put(key_of(i * 10), payload_of(100, i));
@@ -70,7 +70,7 @@ TEST(ReadAhead, announces_what_a_composer_of_a_masstree_reads) {
 
 // Goal: pages are announced for tries of several levels. A composer does not read untouched bins,
 // even if they are merged or divided.
-TEST(ReadAhead, announces_what_a_composer_of_a_hash_storage_reads) {
+TEST(ReadAheadTest, announces_what_a_composer_of_a_hash_storage_reads) {
   base::Random random(testing::test_seed(4));
   HashGleans hash(1);
   for (std::uint64_t i = 0; i < 30'000; ++i) hash.put(key_of(i), payload_of(100, i));
@@ -85,7 +85,7 @@ TEST(ReadAhead, announces_what_a_composer_of_a_hash_storage_reads) {
   }
 }
 
-TEST(ReadAhead, announces_what_a_composer_of_an_array_reads) {
+TEST(ReadAheadTest, announces_what_a_composer_of_an_array_reads) {
   base::Random random(testing::test_seed(5));
   ArrayRig array(300'000, 100);
   for (std::uint64_t i = 0; i < 100'000; ++i) array.write(i, std::string(100, 'a'));
@@ -101,7 +101,7 @@ TEST(ReadAhead, announces_what_a_composer_of_an_array_reads) {
 
 // Goal: interior pages at the depth of bins are not followed. Method: a path of interior pages for
 // more digits than a hash has.
-TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
+TEST(ReadAheadTest, does_not_follow_a_hash_beyond_its_bits) {
   HashGleans hash(1);
   hash.put(key_of(1), "payload");
   MemoryPages pages;
@@ -126,7 +126,7 @@ TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
 
 // Goal: damage does not fail the announcement, and the composer still reports it. Method: each page
 // in turn cannot be read; then pointers lead to pages of other places, kinds and storages.
-TEST(ReadAhead, is_silent_about_damage) {
+TEST(ReadAheadTest, is_silent_about_damage) {
   MasstreeTable table;
   HashGleans hash(1);
   ArrayRig array(300'000, 100);

@@ -39,7 +39,7 @@ void append_randomly(SequentialRig* rig, std::mt19937_64* random, std::uint64_t 
   }
 }
 
-TEST(SequentialComposerTest, RecordsComeBackByTidSessionAndAppend) {
+TEST(SequentialComposerTest, records_come_back_by_tid_session_and_append) {
   SequentialRig rig;
   const page::Tid early(Epoch(5), 1);
   const page::Tid late(Epoch(5), 2);
@@ -57,7 +57,7 @@ TEST(SequentialComposerTest, RecordsComeBackByTidSessionAndAppend) {
   EXPECT_EQ(rig.root(), page::SnapshotPageId(page::SnapshotNumber{1}, 0, 2));
 }
 
-TEST(SequentialComposerTest, PayloadsHaveZeroToTheMostBytes) {
+TEST(SequentialComposerTest, payloads_have_zero_to_the_most_bytes) {
   SequentialRig rig;
   for (std::uint32_t i = 0; i <= kMaxSequentialPayloadBytes; i += 256) {
     rig.append(page::Tid(Epoch(5), i + 1), 3, std::string(i, 'p'));
@@ -68,7 +68,7 @@ TEST(SequentialComposerTest, PayloadsHaveZeroToTheMostBytes) {
 }
 
 // Goal: a page that is exactly full is not followed by an empty one. Method: payloads that fill it.
-TEST(SequentialComposerTest, AFullPageIsFullToTheByte) {
+TEST(SequentialComposerTest, a_full_page_is_full_to_the_byte) {
   constexpr std::uint32_t kRest =
       SequentialSnapshotPage::kDataBytes -
       storage::sequential::SequentialSnapshotRecord::size_of(kMaxSequentialPayloadBytes) - 24;
@@ -85,7 +85,7 @@ TEST(SequentialComposerTest, AFullPageIsFullToTheByte) {
   rig.expect_equal_to_model();
 }
 
-TEST(SequentialComposerTest, RandomAppendsOverSeveralSnapshotsEqualTheModel) {
+TEST(SequentialComposerTest, random_appends_over_several_snapshots_equal_the_model) {
   std::mt19937_64 random(testing::test_seed(1411));
   SequentialRig rig;
   for (std::uint64_t glean = 0; glean < 20; ++glean) {
@@ -100,7 +100,7 @@ TEST(SequentialComposerTest, RandomAppendsOverSeveralSnapshotsEqualTheModel) {
 // Goal: S6. Method: two full runs pages and a half, with one small run for each glean. At every
 // step all full runs pages and all pages of records keep their ids, and only the newest runs page
 // is read.
-TEST(SequentialComposerTest, FullRunsPagesAreNeverWrittenAgain) {
+TEST(SequentialComposerTest, full_runs_pages_are_never_written_again) {
   SequentialRig rig;
   std::vector<page::SnapshotPageId> before;
   constexpr std::uint32_t kGleans = SequentialRunsPage::kRuns * 5 / 2;
@@ -122,7 +122,7 @@ TEST(SequentialComposerTest, FullRunsPagesAreNeverWrittenAgain) {
   EXPECT_EQ(oldest->run_count, SequentialRunsPage::kRuns);
 }
 
-TEST(SequentialComposerTest, TheSameInputGivesTheSameBytes) {
+TEST(SequentialComposerTest, the_same_input_gives_the_same_bytes) {
   const std::uint64_t seed = testing::test_seed(1412);
   std::string bytes[2];
   for (std::string& all : bytes) {
@@ -138,7 +138,7 @@ TEST(SequentialComposerTest, TheSameInputGivesTheSameBytes) {
   EXPECT_TRUE(bytes[0] == bytes[1]);
 }
 
-TEST(SequentialComposerTest, NothingLoggedGivesTheRootBefore) {
+TEST(SequentialComposerTest, nothing_logged_gives_the_root_before) {
   SequentialRig rig;
   ASSERT_OK(rig.glean());
   EXPECT_TRUE(rig.root().is_null());
@@ -155,7 +155,7 @@ TEST(SequentialComposerTest, NothingLoggedGivesTheRootBefore) {
   rig.expect_equal_to_model();
 }
 
-TEST(SequentialComposerTest, TheRangeSaysNothing) {
+TEST(SequentialComposerTest, the_range_says_nothing) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");
   ASSERT_OK(rig.glean({0, 0}));
@@ -179,7 +179,7 @@ void expect_corruption(const Status& status, std::string_view words) {
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }
 
-TEST(SequentialComposerTest, WhatNoAppendCanHaveLoggedIsCorruption) {
+TEST(SequentialComposerTest, what_no_append_can_have_logged_is_corruption) {
   const page::Tid tid(Epoch(6), 2);
   EXPECT_TRUE(glean_with(LogRecordType::kAppend, tid, "", 3072, 0).is_ok());
   expect_corruption(glean_with(LogRecordType::kAppend, tid, "", 3073, 0), "3073 bytes");
@@ -193,7 +193,7 @@ TEST(SequentialComposerTest, WhatNoAppendCanHaveLoggedIsCorruption) {
                     "up to 5");
 }
 
-TEST(SequentialComposerTest, ARootThatIsNotOfTheStorageIsCorruption) {
+TEST(SequentialComposerTest, a_root_that_is_not_of_the_storage_is_corruption) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");
   ASSERT_OK(rig.glean());
@@ -212,7 +212,7 @@ TEST(SequentialComposerTest, ARootThatIsNotOfTheStorageIsCorruption) {
   EXPECT_EQ(rig.glean().code(), ErrorCode::kCorruption);
 }
 
-TEST(SequentialComposerTest, ErrorsOfStreamReaderAndWriterArePassedOn) {
+TEST(SequentialComposerTest, errors_of_stream_reader_and_writer_are_passed_on) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");
   ASSERT_OK(rig.glean());
@@ -236,7 +236,7 @@ TEST(SequentialComposerTest, ErrorsOfStreamReaderAndWriterArePassedOn) {
 }
 
 // Goal: a reader of wrong lengths stops. Method: each field in turn is made wrong.
-TEST(SequentialSnapshotOrderTest, WrongLengthsAreFoundOut) {
+TEST(SequentialSnapshotOrderTest, wrong_lengths_are_found_out) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");
   rig.append(page::Tid(Epoch(5), 2), 0, "the second one");
@@ -264,7 +264,7 @@ TEST(SequentialSnapshotOrderTest, WrongLengthsAreFoundOut) {
 }
 
 // Goal: a reader of a chain that leads nowhere stops. Method: a runs page that names itself.
-TEST(SequentialSnapshotOrderTest, AChainThatDoesNotCountDownIsCorruption) {
+TEST(SequentialSnapshotOrderTest, a_chain_that_does_not_count_down_is_corruption) {
   SequentialRig rig;
   rig.append(page::Tid(Epoch(5), 1), 0, "one");
   ASSERT_OK(rig.glean());

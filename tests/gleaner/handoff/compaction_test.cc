@@ -68,38 +68,38 @@ class History {
   std::vector<std::string> records_;
 };
 
-TEST(Compaction, a_put_supersedes_all_before_it) {
+TEST(CompactionTest, a_put_supersedes_all_before_it) {
   EXPECT_EQ(History().put("a").erase().write(9, "x").increment(3, 1).put("b").folded(), "P5@0:b");
 }
 
-TEST(Compaction, an_erasure_supersedes_all_before_it_and_stays) {
+TEST(CompactionTest, an_erasure_supersedes_all_before_it_and_stays) {
   EXPECT_EQ(History().put("a").write(0, "b").erase().folded(), "E3@0:");
   EXPECT_EQ(History().erase().erase().folded(), "E2@0:");
   EXPECT_EQ(History().write(0, "b").increment(8, 1).erase().folded(), "E3@0:");
 }
 
-TEST(Compaction, a_write_folds_into_the_put_it_lies_in) {
+TEST(CompactionTest, a_write_folds_into_the_put_it_lies_in) {
   EXPECT_EQ(History().put("abcdef").write(2, "XY").write(5, "Z").folded(), "P3@0:abXYeZ");
   EXPECT_EQ(History().put("abc").write(3, "").folded(), "P2@0:abc");
 }
 
-TEST(Compaction, an_increment_folds_into_the_put_it_lies_in) {
+TEST(CompactionTest, an_increment_folds_into_the_put_it_lies_in) {
   EXPECT_EQ(History().put("A" + number(0x4041)).increment(1, 0x0101).folded(),
             "P2@0:A" + number(0x4142));
 }
 
-TEST(Compaction, what_lies_outside_of_a_put_is_kept_and_all_after_it_too) {
+TEST(CompactionTest, what_lies_outside_of_a_put_is_kept_and_all_after_it_too) {
   EXPECT_EQ(History().put("abc").write(1, "X").write(2, "YZ").write(0, "W").folded(),
             "P2@0:aXc W3@2:YZ W4@0:W");
   EXPECT_EQ(History().put("abc").increment(0, 1).folded(), "P1@0:abc I2@0:1");
 }
 
-TEST(Compaction, what_follows_an_erasure_is_kept) {
+TEST(CompactionTest, what_follows_an_erasure_is_kept) {
   EXPECT_EQ(History().erase().write(0, "a").folded(), "E1@0: W2@0:a");
   EXPECT_EQ(History().erase().increment(0, 1).increment(0, 1).folded(), "E1@0: I3@0:2");
 }
 
-TEST(Compaction, writes_that_touch_are_joined_with_the_newer_on_top) {
+TEST(CompactionTest, writes_that_touch_are_joined_with_the_newer_on_top) {
   EXPECT_EQ(History().write(4, "abcd").write(4, "ABCD").folded(), "W2@4:ABCD");
   EXPECT_EQ(History().write(4, "abcd").write(6, "XYZ").folded(), "W2@4:abXYZ");
   EXPECT_EQ(History().write(4, "abcd").write(2, "XYZ").folded(), "W2@2:XYZbcd");
@@ -107,38 +107,38 @@ TEST(Compaction, writes_that_touch_are_joined_with_the_newer_on_top) {
   EXPECT_EQ(History().write(0, "a").write(2, "b").folded(), "W1@0:a W2@2:b");
 }
 
-TEST(Compaction, a_write_drops_the_increments_inside_of_it) {
+TEST(CompactionTest, a_write_drops_the_increments_inside_of_it) {
   EXPECT_EQ(History().increment(2, 7).write(0, "0123456789").folded(), "W2@0:0123456789");
 }
 
 // The increment carries from bytes of the older write into bytes that the newer one leaves.
-TEST(Compaction, an_increment_across_the_end_of_a_write_keeps_both_sides_apart) {
+TEST(CompactionTest, an_increment_across_the_end_of_a_write_keeps_both_sides_apart) {
   EXPECT_EQ(History().write(0, "abcd").increment(2, 7).write(0, "ABCD").folded(),
             "W1@0:abcd I2@2:7 W3@0:ABCD");
 }
 
-TEST(Compaction, a_write_does_not_move_past_an_increment_that_reads_it) {
+TEST(CompactionTest, a_write_does_not_move_past_an_increment_that_reads_it) {
   EXPECT_EQ(History().write(8, "abcdefgh").increment(12, 7).write(0, "ABCDEFGH").folded(),
             "W1@8:abcdefgh I2@12:7 W3@0:ABCDEFGH");
 }
 
-TEST(Compaction, increments_of_one_offset_add_up) {
+TEST(CompactionTest, increments_of_one_offset_add_up) {
   EXPECT_EQ(History().increment(8, 5).increment(8, 6).increment(8, ~0ull).folded(), "I3@8:10");
   EXPECT_EQ(History().increment(8, 5).increment(0, 1).increment(8, 6).folded(),
             "I2@0:1 I3@8:11");
 }
 
-TEST(Compaction, increments_that_overlap_otherwise_keep_their_order) {
+TEST(CompactionTest, increments_that_overlap_otherwise_keep_their_order) {
   EXPECT_EQ(History().increment(8, 5).increment(4, 1).increment(8, 6).folded(),
             "I1@8:5 I2@4:1 I3@8:6");
 }
 
-TEST(Compaction, an_increment_folds_into_the_write_around_it) {
+TEST(CompactionTest, an_increment_folds_into_the_write_around_it) {
   EXPECT_EQ(History().write(0, "A" + number(0x4041) + "B").increment(1, 0x0101).folded(),
             "W2@0:A" + number(0x4142) + "B");
 }
 
-TEST(Compaction, appends_are_never_about_the_same_key) {
+TEST(CompactionTest, appends_are_never_about_the_same_key) {
   const std::string a = make_record(log::LogRecordType::kAppend, 1, 1, "", 0, "a");
   const auto* const log = reinterpret_cast<const log::LogRecord*>(a.data());
   EXPECT_FALSE(have_same_key({0, log, 0, 0}, {0, log, 0, 1}));
@@ -146,7 +146,7 @@ TEST(Compaction, appends_are_never_about_the_same_key) {
 
 // Random histories of one record of 24 bytes: the remaining records have the same effect as all of
 // them.
-TEST(Compaction, a_folded_history_does_what_the_history_did) {
+TEST(CompactionTest, a_folded_history_does_what_the_history_did) {
   base::Random random(7);
   for (unsigned round = 0; round < 20'000; ++round) {
     const std::string before = "abcdefghijklmnopqrstuvwx";
@@ -238,7 +238,7 @@ std::vector<std::string> made_by(const KeyHistory& history) {
 // Goal: an index over the parts of a row does not change the result. Method: the same records with
 // an index from the first part on, from the usual one, and with none, for several keys one after
 // another.
-TEST(Compaction, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
+TEST(CompactionTest, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
   KeyHistory early(1);
   KeyHistory usual;
   KeyHistory never(~std::size_t{0});
@@ -264,7 +264,7 @@ TEST(Compaction, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
 
 // Goal: a record costs the same however many parts its row has. Method: the test counts the visited
 // parts for each record; without an index they are half of the row's.
-TEST(Compaction, a_record_of_a_row_with_many_parts_meets_few_of_them) {
+TEST(CompactionTest, a_record_of_a_row_with_many_parts_meets_few_of_them) {
   for (const std::uint32_t counters : {250u, 2'000u}) {
     KeyHistory history;
     KeyHistory writes;

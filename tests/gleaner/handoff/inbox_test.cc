@@ -39,7 +39,7 @@ struct Rig {
   Consumer consumer;
 };
 
-TEST(Inbox, blocks_lie_one_behind_the_other_in_whole_lines) {
+TEST(InboxTest, blocks_lie_one_behind_the_other_in_whole_lines) {
   Rig rig(1);
   EXPECT_EQ(rig.inbox.half_bytes(), 1'024u);
   const auto a = rig.inbox.reserve(100);
@@ -49,7 +49,7 @@ TEST(Inbox, blocks_lie_one_behind_the_other_in_whole_lines) {
   EXPECT_EQ(*b, rig.memory.data() + 128);
 }
 
-TEST(Inbox, a_half_is_taken_when_it_is_sealed_and_all_is_announced) {
+TEST(InboxTest, a_half_is_taken_when_it_is_sealed_and_all_is_announced) {
   Rig rig(1);
   ASSERT_TRUE(rig.inbox.reserve(512).is_ok());
   ASSERT_TRUE(rig.inbox.reserve(512).is_ok());
@@ -66,7 +66,7 @@ TEST(Inbox, a_half_is_taken_when_it_is_sealed_and_all_is_announced) {
   EXPECT_FALSE(rig.consumer.half->is_last);
 }
 
-TEST(Inbox, the_last_announcement_of_a_sealed_half_wakes_the_consumer) {
+TEST(InboxTest, the_last_announcement_of_a_sealed_half_wakes_the_consumer) {
   Rig rig(2);
   ASSERT_TRUE(rig.inbox.reserve(1'000).is_ok());
   rig.inbox.announce(1'000);
@@ -86,7 +86,7 @@ TEST(Inbox, the_last_announcement_of_a_sealed_half_wakes_the_consumer) {
   EXPECT_EQ(rig.consumer.half->other, rig.memory.data());
 }
 
-TEST(Inbox, the_consumer_is_told_when_a_half_is_filled_to_its_middle) {
+TEST(InboxTest, the_consumer_is_told_when_a_half_is_filled_to_its_middle) {
   Rig rig(2);
   ASSERT_TRUE(rig.inbox.reserve(1'024).is_ok());
   rig.inbox.announce(1'024);
@@ -104,7 +104,7 @@ TEST(Inbox, the_consumer_is_told_when_a_half_is_filled_to_its_middle) {
   EXPECT_EQ(rig.consumer.steps, steps + 1);
 }
 
-TEST(Inbox, the_last_half_is_there_when_all_of_it_is_announced) {
+TEST(InboxTest, the_last_half_is_there_when_all_of_it_is_announced) {
   Rig rig(1);
   rig.consumer.takes = false;
   ASSERT_TRUE(rig.inbox.reserve(1'000).is_ok());
@@ -115,7 +115,7 @@ TEST(Inbox, the_last_half_is_there_when_all_of_it_is_announced) {
   EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kLast);
 }
 
-TEST(Inbox, the_last_half_may_be_empty) {
+TEST(InboxTest, the_last_half_may_be_empty) {
   Rig rig(1);
   rig.inbox.end_writer();
   rig.runtime.run_due();
@@ -124,13 +124,13 @@ TEST(Inbox, the_last_half_may_be_empty) {
   EXPECT_EQ(rig.consumer.half->bytes, 0u);
 }
 
-TEST(Inbox, a_block_larger_than_a_half_is_refused) {
+TEST(InboxTest, a_block_larger_than_a_half_is_refused) {
   Rig rig(1);
   EXPECT_EQ(rig.inbox.reserve(1'025).code(), ErrorCode::kTooLarge);
   EXPECT_TRUE(rig.inbox.reserve(1'024).is_ok());
 }
 
-TEST(Inbox, nobody_waits_for_a_consumer_that_has_failed) {
+TEST(InboxTest, nobody_waits_for_a_consumer_that_has_failed) {
   Rig rig(1);
   rig.consumer.takes = false;
   ASSERT_TRUE(rig.inbox.reserve(1'024).is_ok());

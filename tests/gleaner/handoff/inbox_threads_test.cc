@@ -72,7 +72,7 @@ void write_blocks(Inbox* inbox, std::uint32_t writer) {
   inbox->end_writer();
 }
 
-TEST(InboxThreads, every_block_arrives_once_and_whole) {
+TEST(InboxThreadsTest, every_block_arrives_once_and_whole) {
   for (const std::uint64_t memory_bytes : {2'048u, 65'536u}) {
     const auto runtime = base::make_thread_runtime();
     base::LineVector<char> memory(memory_bytes);

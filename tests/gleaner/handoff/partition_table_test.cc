@@ -10,7 +10,7 @@ StoragePartitions storage_of(std::uint32_t id, std::vector<std::uint64_t> bounda
   return {page::StorageId{id}, StorageKind::kHash, std::move(boundaries)};
 }
 
-TEST(PartitionTable, a_partition_begins_at_its_boundary_and_ends_before_the_next) {
+TEST(PartitionTableTest, a_partition_begins_at_its_boundary_and_ends_before_the_next) {
   const StoragePartitions storage = storage_of(1, {10, 20, 20});
   EXPECT_EQ(storage.partition_of(0), 0u);
   EXPECT_EQ(storage.partition_of(9), 0u);
@@ -26,7 +26,7 @@ TEST(PartitionTable, a_partition_begins_at_its_boundary_and_ends_before_the_next
   EXPECT_EQ(storage_of(1, {}).range_of(0), PositionRange());
 }
 
-TEST(PartitionTable, every_storage_is_found_and_others_are_dropped_ones) {
+TEST(PartitionTableTest, every_storage_is_found_and_others_are_dropped_ones) {
   std::vector<StoragePartitions> storages;
   for (std::uint32_t i = 100; i > 0; --i) storages.push_back(storage_of(i * i, {i}));
   const auto table = PartitionTable::make(2, storages, page::StorageId{20'000});
@@ -41,7 +41,7 @@ TEST(PartitionTable, every_storage_is_found_and_others_are_dropped_ones) {
   EXPECT_EQ(found, 100u);
 }
 
-TEST(PartitionTable, what_g10_does_not_allow_is_refused) {
+TEST(PartitionTableTest, what_g10_does_not_allow_is_refused) {
   const page::StorageId end{10};
   const auto code = [&](std::uint32_t partitions, std::vector<StoragePartitions> storages) {
     return PartitionTable::make(partitions, std::move(storages), end).code();

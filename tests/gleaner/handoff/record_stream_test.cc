@@ -33,7 +33,7 @@ std::string index_key(std::uint64_t index) {
   return std::string(reinterpret_cast<const char*>(&index), sizeof(index));
 }
 
-TEST(RecordStream, a_position_is_index_hash_first_slice_or_zero) {
+TEST(RecordStreamTest, a_position_is_index_hash_first_slice_or_zero) {
   EXPECT_EQ(position_of(StorageKind::kArray, *record_of(index_key(77), 1).get()), 77u);
   const Words keyed = record_of("abc", 1);
   EXPECT_EQ(position_of(StorageKind::kHash, *keyed.get()), storage::hash::hash_of("abc"));
@@ -44,7 +44,7 @@ TEST(RecordStream, a_position_is_index_hash_first_slice_or_zero) {
 }
 
 // All pairs of an ordered list must compare as their places in the list do.
-TEST(RecordStream, the_order_is_position_key_tid_session_sequence) {
+TEST(RecordStreamTest, the_order_is_position_key_tid_session_sequence) {
   struct Given {
     std::uint64_t position;
     std::string key;

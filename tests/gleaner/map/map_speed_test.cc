@@ -97,7 +97,7 @@ void measure(const char* name, StorageKind kind) {
               kRecordBytes, mapped, sorted, given);
 }
 
-TEST(MapSpeed, records_of_three_kinds_go_through) {
+TEST(MapSpeedTest, records_of_three_kinds_go_through) {
   measure("array", StorageKind::kArray);
   measure("hash", StorageKind::kHash);
   measure("masstree", StorageKind::kMasstree);

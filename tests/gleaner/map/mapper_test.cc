@@ -33,7 +33,7 @@ Mapped map(const std::vector<LoggedRecord>& records, Flow flow = {}) {
   return mapped;
 }
 
-TEST(Mapper, epochs_outside_of_the_glean_are_left_out) {
+TEST(MapperTest, epochs_outside_of_the_glean_are_left_out) {
   std::vector<LoggedRecord> records;
   for (std::uint64_t epoch = kCoveredEpoch - 1; epoch <= kNewestEpoch + 2; ++epoch) {
     records.push_back(put_of(kHashId, epoch, "key" + std::to_string(epoch), epoch));
@@ -45,7 +45,7 @@ TEST(Mapper, epochs_outside_of_the_glean_are_left_out) {
   EXPECT_EQ(mapped.streamed, kNewestEpoch - kCoveredEpoch);
 }
 
-TEST(Mapper, dropped_storages_and_records_of_the_catalog_are_left_out) {
+TEST(MapperTest, dropped_storages_and_records_of_the_catalog_are_left_out) {
   const std::vector<LoggedRecord> records = {
       put_of(kDroppedId, 11, "key", 0), put_of(kHashId, 11, "key", 1),
       {1, 2, make_record(LogRecordType::kDropStorage, kDroppedId, tid_of(12, 0), "name", 0, "")},
@@ -55,14 +55,14 @@ TEST(Mapper, dropped_storages_and_records_of_the_catalog_are_left_out) {
   EXPECT_EQ(mapped.counts.shipped, 1u);
 }
 
-TEST(Mapper, a_storage_that_never_was_is_corruption_unless_its_epoch_is_outside) {
+TEST(MapperTest, a_storage_that_never_was_is_corruption_unless_its_epoch_is_outside) {
   EXPECT_TRUE(map({put_of(kIdEnd, kNewestEpoch + 1, "key", 0)}).status.is_ok());
   EXPECT_EQ(map({put_of(kIdEnd, kNewestEpoch, "key", 0)}).status.code(), ErrorCode::kCorruption);
 }
 
 // Goal: a record that no storage of its kind logs is refused before it is used. Method: each record
 // comes twice, so that their histories would be folded.
-TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
+TEST(MapperTest, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
   const auto map_twice = [](LogRecordType type, std::uint32_t storage, const std::string& key,
                             const std::string& payload) {
     return map({{1, 0, make_record(type, storage, tid_of(11, 0), key, 0, payload)},
@@ -87,7 +87,7 @@ TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
   }
 }
 
-TEST(Mapper, a_record_larger_than_a_block_has_its_own) {
+TEST(MapperTest, a_record_larger_than_a_block_has_its_own) {
   Flow flow;
   flow.reducer_bytes = 12u << 20;
   std::vector<LoggedRecord> records;
@@ -100,7 +100,7 @@ TEST(Mapper, a_record_larger_than_a_block_has_its_own) {
   EXPECT_EQ(mapped.streamed, 50u);
 }
 
-TEST(Mapper, a_record_that_no_inbox_can_hold_is_refused) {
+TEST(MapperTest, a_record_that_no_inbox_can_hold_is_refused) {
   Flow flow;
   flow.reducer_bytes = ReducerOptions::kMemoryBytesMin;
   const Mapped mapped = map({put_of(kHashId, 11, "key", 0, 70'000)}, flow);
@@ -163,7 +163,7 @@ class Waker : public base::Task {
 };
 
 // G11: a mapper has few records for an inbox, and reads many that are for none.
-TEST(Mapper, a_block_that_others_wait_for_is_announced_before_it_is_full) {
+TEST(MapperTest, a_block_that_others_wait_for_is_announced_before_it_is_full) {
   std::vector<LoggedRecord> records = {OneMapper::of_partition(0, 11, 0)};
   while (records.size() < 20'000) {
     records.push_back(OneMapper::of_partition(0, kNewestEpoch + 1, records.size()));
@@ -204,7 +204,7 @@ class TakesInTurn : public base::Task {
 
 // G11: two mappers, each of which waits for the inbox of which the other one has a block, would
 // wait for ever.
-TEST(Mapper, a_mapper_that_waits_for_room_has_no_block_anywhere) {
+TEST(MapperTest, a_mapper_that_waits_for_room_has_no_block_anywhere) {
   std::vector<LoggedRecord> records = {OneMapper::of_partition(1, 11, 0)};
   while (records.size() < 200) {
     records.push_back(OneMapper::of_partition(0, 11, records.size()));
@@ -222,7 +222,7 @@ TEST(Mapper, a_mapper_that_waits_for_room_has_no_block_anywhere) {
   one.runtime.stop(&waker);
 }
 
-TEST(Mapper, an_error_of_the_source_ends_it_and_the_reducers_too) {
+TEST(MapperTest, an_error_of_the_source_ends_it_and_the_reducers_too) {
   const PartitionTable table = RandomLog::table(2, 10);
   Flow flow;
   flow.partitions = 2;

@@ -21,7 +21,7 @@ namespace {
 
 using Update = std::function<void(SnapshotStore*, std::uint64_t)>;
 
-class EndlessUpdates : public ::testing::Test {
+class EndlessUpdatesTest : public ::testing::Test {
  protected:
   // Returns the bytes of all snapshot files on the device.
   std::uint64_t file_bytes() {
@@ -91,25 +91,25 @@ class EndlessUpdates : public ::testing::Test {
 
 std::string key_of(std::uint64_t i) { return "key " + std::to_string(i * 7919 % 100'003); }
 
-TEST_F(EndlessUpdates, OfAnArray) {
+TEST_F(EndlessUpdatesTest, of_an_array) {
   run(20'000, 300, 30, [&](SnapshotStore* store, std::uint64_t i) {
     store->put(i, std::string(100, static_cast<char>('a' + random_.below(26))));
   });
 }
 
-TEST_F(EndlessUpdates, OfAHash) {
+TEST_F(EndlessUpdatesTest, of_a_hash) {
   run(20'000, 300, 30, [&](SnapshotStore* store, std::uint64_t i) {
     store->put(StorageKind::kHash, key_of(i), std::string(60 + random_.below(20), 'x'));
   });
 }
 
-TEST_F(EndlessUpdates, OfAMasterTree) {
+TEST_F(EndlessUpdatesTest, of_a_master_tree) {
   run(20'000, 300, 30, [&](SnapshotStore* store, std::uint64_t i) {
     store->put(StorageKind::kMasstree, key_of(i), std::string(60 + random_.below(20), 'x'));
   });
 }
 
-TEST_F(EndlessUpdates, OfLargePayloadsAndLayers) {
+TEST_F(EndlessUpdatesTest, of_large_payloads_and_layers) {
   run(1'000, 300, 5, [&](SnapshotStore* store, std::uint64_t i) {
     const std::string key = "a long prefix " + std::to_string(i % 20) + key_of(i);
     store->put(StorageKind::kMasstree, key, std::string(2'000 + random_.below(9'000), 'x'));
@@ -118,7 +118,7 @@ TEST_F(EndlessUpdates, OfLargePayloadsAndLayers) {
 }
 
 // Sequential storages grow, and only their runs pages are ever superseded.
-TEST_F(EndlessUpdates, OfAllKindsTogether) {
+TEST_F(EndlessUpdatesTest, of_all_kinds_together) {
   run(5'000, 200, 20, [&](SnapshotStore* store, std::uint64_t i) {
     store->put(i * 50, std::string(100, 'x'));
     store->put(StorageKind::kHash, key_of(i), std::string(random_.below(120), 'x'));

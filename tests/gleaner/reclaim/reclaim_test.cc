@@ -88,7 +88,7 @@ class ReclaimTest : public ::testing::Test {
   const Contents contents_;
 };
 
-TEST_F(ReclaimTest, TheSameSnapshotIsInOtherFiles) {
+TEST_F(ReclaimTest, the_same_snapshot_is_in_other_files) {
   ReclaimCounts counts;
   const auto victims = first_files(manifest_, 3);
   const auto moved = reclaim(&full_, manifest_, victims, &counts);
@@ -111,7 +111,7 @@ TEST_F(ReclaimTest, TheSameSnapshotIsInOtherFiles) {
 // G72. Goal: reads are announced to a device that can do many at a time. Method: the test checks
 // for each page that is read whether it was announced; only the root and the file's first page are
 // not.
-TEST(Reclaim, AllPagesBelowTheRootAreAnnounced) {
+TEST(ReclaimReadAheadTest, all_pages_below_the_root_are_announced) {
   for (const StorageKind kind :
        {StorageKind::kArray, StorageKind::kHash, StorageKind::kMasstree}) {
     SCOPED_TRACE(std::string(storage_meta::name_of(kind)));
@@ -142,7 +142,7 @@ TEST(Reclaim, AllPagesBelowTheRootAreAnnounced) {
   }
 }
 
-TEST_F(ReclaimTest, TheSameManifestGivesTheSameBytes) {
+TEST_F(ReclaimTest, the_same_manifest_gives_the_same_bytes) {
   std::vector<char> bytes[2];
   for (auto& one : bytes) {
     const auto device = full_.copy();
@@ -154,7 +154,7 @@ TEST_F(ReclaimTest, TheSameManifestGivesTheSameBytes) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-TEST_F(ReclaimTest, AllFilesBecomeOneWithoutASupersededPage) {
+TEST_F(ReclaimTest, all_files_become_one_without_a_superseded_page) {
   ReclaimCounts counts;
   const auto moved = reclaim(&full_, manifest_, manifest_.files, &counts);
   ASSERT_TRUE(moved.is_ok()) << moved.status().message();
@@ -163,7 +163,7 @@ TEST_F(ReclaimTest, AllFilesBecomeOneWithoutASupersededPage) {
   EXPECT_EQ(expect_whole(&full_), moved->number);
 }
 
-TEST_F(ReclaimTest, PowerFailsAtEveryCall) {
+TEST_F(ReclaimTest, power_fails_at_every_call) {
   for (const std::uint64_t seed : {FailingDevice::kDropAll, FailingDevice::kKeepAll,
                                    std::uint64_t{3}, std::uint64_t{4}, std::uint64_t{5}}) {
     bool was_lost = true;
@@ -188,7 +188,7 @@ TEST_F(ReclaimTest, PowerFailsAtEveryCall) {
   }
 }
 
-TEST_F(ReclaimTest, AnErrorOfAnyCallIsReturnedAndNothingIsLost) {
+TEST_F(ReclaimTest, an_error_of_any_call_is_returned_and_nothing_is_lost) {
   for (const Call kind : {Call::kOpen, Call::kCreate, Call::kRead, Call::kWrite, Call::kSync,
                           Call::kList, Call::kRemove, Call::kRename, Call::kSyncDirectory}) {
     const auto whole = full_.copy();
@@ -212,14 +212,14 @@ TEST_F(ReclaimTest, AnErrorOfAnyCallIsReturnedAndNothingIsLost) {
   }
 }
 
-TEST_F(ReclaimTest, WhatAnotherAttemptLeftGoes) {
+TEST_F(ReclaimTest, what_another_attempt_left_goes) {
   ASSERT_TRUE(full_.open("snapshot-00000006-3", device::Access::kCreate).is_ok());
   ReclaimCounts counts;
   ASSERT_TRUE(reclaim(&full_, manifest_, first_files(manifest_, 1), &counts).is_ok());
   EXPECT_FALSE(full_.exists("snapshot-00000006-3"));
 }
 
-TEST_F(ReclaimTest, OnAFullDeviceTheOldSnapshotStays) {
+TEST_F(ReclaimTest, on_a_full_device_the_old_snapshot_stays) {
   const auto device = full_.copy();
   std::uint64_t used = 0;
   for (const std::string& name : device->names()) used += device->bytes_of(name).size();
@@ -232,7 +232,7 @@ TEST_F(ReclaimTest, OnAFullDeviceTheOldSnapshotStays) {
 }
 
 // Goal: a page of another storage, or a flipped bit, is named. Method: the root's file is damaged.
-TEST_F(ReclaimTest, DamagedPagesAreCorruption) {
+TEST_F(ReclaimTest, damaged_pages_are_corruption) {
   const auto device = full_.copy();
   device->flip_bit("snapshot-00000001-0", 3 * page::kPageBytes + 200, 1);
   device->flip_bit("snapshot-00000005-0", 3 * page::kPageBytes + 200, 1);

@@ -106,7 +106,7 @@ void reclaim_some(MasstreeTable* table, base::Random* random) {
   table->root = moved.root;
 }
 
-TEST(Relocation, MasterTreesWithLayersAndLargePayloads) {
+TEST(RelocationTest, master_trees_with_layers_and_large_payloads) {
   base::Random random(testing::test_seed(21));
   MasstreeTable table;
   for (int round = 0; round < 40; ++round) {
@@ -125,7 +125,7 @@ TEST(Relocation, MasterTreesWithLayersAndLargePayloads) {
   }
 }
 
-TEST(Relocation, HashStoragesWithChainedBinsAndLargePayloads) {
+TEST(RelocationTest, hash_storages_with_chained_bins_and_large_payloads) {
   base::Random random(testing::test_seed(22));
   HashGleans hash(3);
   for (int round = 0; round < 40; ++round) {
@@ -151,7 +151,7 @@ TEST(Relocation, HashStoragesWithChainedBinsAndLargePayloads) {
   }
 }
 
-TEST(Relocation, ArraysOfSeveralLevels) {
+TEST(RelocationTest, arrays_of_several_levels) {
   base::Random random(testing::test_seed(23));
   for (const std::uint64_t records : {1u, 30u, 5'000u, 3'000'000u}) {
     ArrayRig array(records, 200);
@@ -172,7 +172,7 @@ TEST(Relocation, ArraysOfSeveralLevels) {
 }
 
 // Goal: runs and several runs pages are moved. Method: more gleans than a runs page has runs.
-TEST(Relocation, SequentialStoragesOfManyRuns) {
+TEST(RelocationTest, sequential_storages_of_many_runs) {
   base::Random random(testing::test_seed(24));
   SequentialRig list;
   for (std::uint64_t round = 0; round < 240; ++round) {
@@ -191,7 +191,7 @@ TEST(Relocation, SequentialStoragesOfManyRuns) {
 }
 
 // Goal: G64. Method: victims are in a part of a tree; pages that cannot lead there are not read.
-TEST(Relocation, WhatCannotLeadToVictimsIsNotRead) {
+TEST(RelocationTest, what_cannot_lead_to_victims_is_not_read) {
   MasstreeTable table;
   for (std::uint64_t i = 0; i < 40'000; ++i) table.put(key_of(i), payload_of(100, i));
   table.glean_only();
@@ -215,7 +215,7 @@ TEST(Relocation, WhatCannotLeadToVictimsIsNotRead) {
 
 // Goal: G64 for an array: of pages of records only victims are read. Method: newer pages come
 // first.
-TEST(Relocation, OfAnArrayNoPageOfRecordsIsReadThatIsNoVictim) {
+TEST(RelocationTest, of_an_array_no_page_of_records_is_read_that_is_no_victim) {
   ArrayRig array(5'000, 200);
   for (const std::uint64_t end : {5'000u, 2'500u}) {
     for (std::uint64_t i = 0; i < end; ++i) array.write(i, std::string(200, 'x'));
@@ -230,7 +230,7 @@ TEST(Relocation, OfAnArrayNoPageOfRecordsIsReadThatIsNoVictim) {
   EXPECT_LE(moved.pages_read, live[0].pages + 5u) << "what is above them";
 }
 
-TEST(Relocation, TheSameInputGivesTheSameBytes) {
+TEST(RelocationTest, the_same_input_gives_the_same_bytes) {
   std::string bytes[2];
   for (std::string& one : bytes) {
     base::Random random(5);
@@ -249,7 +249,7 @@ TEST(Relocation, TheSameInputGivesTheSameBytes) {
 
 // Goal: a page of an array with another level than its place is not followed. Method: only the
 // level of one interior page is wrong.
-TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
+TEST(RelocationTest, pages_of_an_array_of_another_level_are_corruption) {
   ArrayRig array(100'000, 200);
   ASSERT_EQ(array.levels(), 2u);
   array.write(0, std::string(200, 'x'));
@@ -276,7 +276,7 @@ TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
 }
 
 // Goal: wrong counts are detected. Method: one page more, and one less.
-TEST(Relocation, WrongCountsAreCorruption) {
+TEST(RelocationTest, wrong_counts_are_corruption) {
   ArrayRig array(5'000, 200);
   for (std::uint64_t i = 0; i < 5'000; i += 3) array.write(i, std::string(200, 'x'));
   ASSERT_TRUE(array.glean().is_ok());

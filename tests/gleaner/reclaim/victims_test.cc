@@ -32,7 +32,7 @@ std::vector<std::uint32_t> numbers_of(const std::vector<ManifestFile>& files) {
 
 using Numbers = std::vector<std::uint32_t>;
 
-TEST(Victims, NoneUpToTheLimit) {
+TEST(VictimsTest, none_up_to_the_limit) {
   EXPECT_TRUE(choose_victims(manifest_of({}), {}).empty());
   EXPECT_TRUE(choose_victims(manifest_of({{1000, 1000}}), {}).empty());
   EXPECT_TRUE(choose_victims(manifest_of({{1000, 300}, {998, 700}}), {}).empty());
@@ -40,7 +40,7 @@ TEST(Victims, NoneUpToTheLimit) {
 
 // Goal: files with the smallest live share are chosen first, then the oldest. Method: fewer than
 // all files suffice.
-TEST(Victims, TheSmallestSharesGoFirst) {
+TEST(VictimsTest, the_smallest_shares_go_first) {
   const snapshot::Manifest manifest =
       manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
   // 1700 of 5005 pages are live: 3430 pages are left after the first two files, and 2529, so fewer
@@ -53,7 +53,7 @@ TEST(Victims, TheSmallestSharesGoFirst) {
 
 // Goal: a walk of hash storages, which reads all live pages, frees more. Method: 1460 of 3003 pages
 // are live; without the second file there are 157 pages for 100 live ones.
-TEST(Victims, MoreGoWhereMostPagesAreOfHashStorages) {
+TEST(VictimsTest, more_go_where_most_pages_are_of_hash_storages) {
   snapshot::Manifest manifest = manifest_of({{1000, 600}, {1000, 300}, {1000, 560}});
   EXPECT_EQ(numbers_of(choose_victims(manifest, {})), (Numbers{2}));
   snapshot::ManifestStorage tree;
@@ -68,7 +68,7 @@ TEST(Victims, MoreGoWhereMostPagesAreOfHashStorages) {
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.total_percent_goal = 101})), (Numbers{1, 2, 3}));
 }
 
-TEST(Victims, WhatOneCallMovesIsLimitedButNotNothing) {
+TEST(VictimsTest, what_one_call_moves_is_limited_but_not_nothing) {
   const snapshot::Manifest manifest =
       manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 200})), (Numbers{2, 4}));
@@ -76,7 +76,7 @@ TEST(Victims, WhatOneCallMovesIsLimitedButNotNothing) {
 }
 
 // Goal: the moved pages and their ancestors fit into one file. Method: files of the largest size.
-TEST(Victims, WhatOneCallMovesFitsOneFile) {
+TEST(VictimsTest, what_one_call_moves_fits_one_file) {
   constexpr std::uint32_t kPages = snapshot::kFilePagesMax - 1;
   constexpr std::uint32_t kLive = snapshot::kFilePagesMax / 4;
   const snapshot::Manifest manifest =
@@ -85,7 +85,7 @@ TEST(Victims, WhatOneCallMovesFitsOneFile) {
 }
 
 // Goal: a file that would become one file again is not moved, because each call would repeat it.
-TEST(Victims, OneOfManyFilesStaysWhereItIs) {
+TEST(VictimsTest, one_of_many_files_stays_where_it_is) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> files(9, {100, 100});
   const ReclaimOptions options{.files_max = 8, .moved_pages_max = 150};
   EXPECT_TRUE(choose_victims(manifest_of(files), options).empty());
@@ -93,12 +93,12 @@ TEST(Victims, OneOfManyFilesStaysWhereItIs) {
   EXPECT_EQ(numbers_of(choose_victims(manifest_of(files), options)), (Numbers{4, 6}));
 }
 
-TEST(Victims, AFewPagesAreNotWorthIt) {
+TEST(VictimsTest, a_few_pages_are_not_worth_it) {
   EXPECT_TRUE(choose_victims(manifest_of({{100, 1}, {100, 1}}), {}).empty());
   EXPECT_EQ(numbers_of(choose_victims(manifest_of({{200, 1}, {100, 1}}), {})), (Numbers{1, 2}));
 }
 
-TEST(Victims, OfManyFilesTheSmallestBecomeOne) {
+TEST(VictimsTest, of_many_files_the_smallest_become_one) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> files = {{5000, 5000}, {40, 40}};
   for (std::uint32_t i = 0; i < 8; ++i) files.emplace_back(i + 1, i + 1);
   const snapshot::Manifest manifest = manifest_of(files);
@@ -108,7 +108,7 @@ TEST(Victims, OfManyFilesTheSmallestBecomeOne) {
 }
 
 // Goal: loaded data is not written again because it has many files, up to a bound.
-TEST(Victims, LargeFilesMayBeFourTimesAsMany) {
+TEST(VictimsTest, large_files_may_be_four_times_as_many) {
   const ReclaimOptions options{.files_max = 8, .large_file_pages = 100};
   const auto files_of = [](std::size_t count, std::uint32_t pages) {
     return manifest_of(std::vector<std::pair<std::uint32_t, std::uint32_t>>(count, {pages, pages}));
@@ -121,7 +121,7 @@ TEST(Victims, LargeFilesMayBeFourTimesAsMany) {
 
 // Goal: joining files because of their number delays the next glean for a short time only, and
 // leaves few enough files.
-TEST(Victims, FilesBecomeOneAFewPagesAtATime) {
+TEST(VictimsTest, files_become_one_a_few_pages_at_a_time) {
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> files(10, {100, 100});
   const auto merged = [&](std::uint64_t pages_max) {
     return numbers_of(choose_victims(manifest_of(files),
@@ -133,7 +133,7 @@ TEST(Victims, FilesBecomeOneAFewPagesAtATime) {
 }
 
 // Goal: after a reclamation there are no more victims.
-TEST(Victims, OnceMovedThereAreNoMore) {
+TEST(VictimsTest, once_moved_there_are_no_more) {
   base::Random random(testing::test_seed(31));
   for (int round = 0; round < 2000; ++round) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> files;

@@ -37,7 +37,7 @@ void expect_order(const std::vector<StreamedRecord>& records) {
 
 // The streams, applied to the earlier contents, have the effect of the log, although they have
 // fewer records.
-TEST(GleanFlow, streams_do_what_the_log_did) {
+TEST(GleanFlowTest, streams_do_what_the_log_did) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     const RandomLog log(seed, {});
@@ -67,7 +67,7 @@ TEST(GleanFlow, streams_do_what_the_log_did) {
 }
 
 // G22: any number of mappers, tiny memories, any interleaving, spilled or not.
-TEST(GleanFlow, streams_are_the_same_however_they_came_about) {
+TEST(GleanFlowTest, streams_are_the_same_however_they_came_about) {
   std::uint64_t runs = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(seed);
@@ -91,7 +91,7 @@ TEST(GleanFlow, streams_are_the_same_however_they_came_about) {
 
 // Records are larger than a chunk of a run, up to the most that half of an inbox holds. A key has
 // several of them, and parts of such a record are changed.
-TEST(GleanFlow, streams_of_large_records_are_the_same_however_they_came_about) {
+TEST(GleanFlowTest, streams_of_large_records_are_the_same_however_they_came_about) {
   std::uint64_t runs = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);

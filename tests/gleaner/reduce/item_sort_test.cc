@@ -49,7 +49,7 @@ class Records {
 // Sizes below and above the limit of sorting by comparison, and of a processor cache.
 constexpr std::size_t kSizes[] = {1, 2, 23, 24, 255, 256, 5'000, 40'000};
 
-TEST(ItemSort, indexes_are_sorted_with_few_or_many_records_each) {
+TEST(ItemSortTest, indexes_are_sorted_with_few_or_many_records_each) {
   base::Random random(1);
   for (const std::size_t size : kSizes) {
     for (const std::uint64_t indexes : {1ull, 7ull, 1'000ull, ~0ull}) {
@@ -63,7 +63,7 @@ TEST(ItemSort, indexes_are_sorted_with_few_or_many_records_each) {
   }
 }
 
-TEST(ItemSort, keys_are_sorted_beyond_their_common_slices) {
+TEST(ItemSortTest, keys_are_sorted_beyond_their_common_slices) {
   base::Random random(2);
   for (const StorageKind kind : {StorageKind::kMasstree, StorageKind::kHash}) {
     for (const std::size_t size : kSizes) {
@@ -83,7 +83,7 @@ TEST(ItemSort, keys_are_sorted_beyond_their_common_slices) {
   }
 }
 
-TEST(ItemSort, appends_are_sorted_by_tid_session_and_sequence) {
+TEST(ItemSortTest, appends_are_sorted_by_tid_session_and_sequence) {
   base::Random random(3);
   for (const std::size_t size : kSizes) {
     Records records;

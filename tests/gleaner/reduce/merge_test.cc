@@ -47,7 +47,7 @@ std::vector<std::pair<std::uint32_t, std::uint64_t>> run(Merge* merge) {
   }
 }
 
-TEST(Merge, all_records_come_in_order_whatever_storages_their_sources_have) {
+TEST(MergeTest, all_records_come_in_order_whatever_storages_their_sources_have) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     base::Random random(seed);
     std::vector<std::unique_ptr<Source>> sources;
@@ -73,7 +73,7 @@ TEST(Merge, all_records_come_in_order_whatever_storages_their_sources_have) {
 // Goal: the cost of a storage depends on the sources that have records of it. Method: the test
 // counts comparisons of storages, which are n log n of sources; visiting each source for each
 // storage would make 16 million.
-TEST(Merge, a_storage_does_not_meet_the_sources_that_have_none_of_it) {
+TEST(MergeTest, a_storage_does_not_meet_the_sources_that_have_none_of_it) {
   constexpr std::uint32_t kStorages = 4'000;
   std::vector<std::unique_ptr<Source>> sources;
   std::vector<SortedSource*> pointers;

@@ -149,7 +149,7 @@ constexpr std::uint64_t kMiB = 1u << 20;
 
 // A glean with the least memory has more runs than can be read at once, each of one row of the
 // largest size.
-TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_was_given) {
+TEST(ReducerMemoryTest, runs_of_large_rows_are_joined_and_read_in_the_memory_that_was_given) {
   constexpr std::uint64_t kRows = 24;
   LargeRows rows(12 * kMiB, kMaxPayloadBytes);
   for (std::uint64_t i = 0; i < kRows; ++i) {
@@ -161,7 +161,7 @@ TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_wa
 }
 
 // The history of a key needs memory of its own: the growing row, and the folded one.
-TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
+TEST(ReducerMemoryTest, older_rows_of_a_key_take_no_more_than_its_history) {
   constexpr std::uint64_t kRows = 8;
   LargeRows rows(12 * kMiB, kMaxPayloadBytes);
   for (std::uint32_t i = 0; i < 3 * kRows; ++i) rows.put(i * 5 % kRows, i + 1);
@@ -170,7 +170,7 @@ TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
 }
 
 // A half of the inbox holds one row, but not four chunks as well, so the row has memory of its own.
-TEST(ReducerMemory, a_row_for_which_a_half_has_no_room_is_beside) {
+TEST(ReducerMemoryTest, a_row_for_which_a_half_has_no_room_is_beside) {
   constexpr std::uint64_t kRows = 64;
   constexpr std::uint64_t kRowBytes = 45'000;
   LargeRows rows(ReducerOptions::kMemoryBytesMin, kRowBytes);
@@ -183,7 +183,7 @@ TEST(ReducerMemory, a_row_for_which_a_half_has_no_room_is_beside) {
 }
 
 // A file that was left would keep its name in use until the next glean.
-TEST(ReducerMemory, a_run_for_which_there_is_no_memory_leaves_no_file) {
+TEST(ReducerMemoryTest, a_run_for_which_there_is_no_memory_leaves_no_file) {
   foedus::testing::FailingDevice device;
   const RunId run{page::SnapshotNumber{1}, 0, 0};
   refused_from_bytes = kMiB;

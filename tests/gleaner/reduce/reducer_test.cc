@@ -25,7 +25,7 @@ RandomLog long_log() {
   return RandomLog(3, options);
 }
 
-TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same) {
+TEST(ReducerTest, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same) {
   RandomLogOptions options;
   options.records = 20'000;
   options.keys = 10'000;
@@ -45,7 +45,7 @@ TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same
 // Goal: G19. Method: the log fills 1.1 to 3.4 halves of an inbox, in different orders of steps. So
 // it ends before and after the middle of a half, beside a half that is held, spilled, or about to
 // be, with and without runs.
-TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
+TEST(ReducerTest, a_half_is_spilled_only_if_the_next_one_needs_it) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
   Flow flow;
@@ -71,7 +71,7 @@ TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
 }
 
 // An item can name less memory than a large machine may give to gleans.
-TEST(Reducer, memory_beyond_what_an_item_can_name_is_not_used) {
+TEST(ReducerTest, memory_beyond_what_an_item_can_name_is_not_used) {
   const std::uint64_t bytes = SortItem::kMemoryBytesMax + (1u << 20);
   void* const memory =
       ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -91,7 +91,7 @@ TEST(Reducer, memory_beyond_what_an_item_can_name_is_not_used) {
 }
 
 // G14: neither a run nor a stream has a record that a later put in it supersedes.
-TEST(Reducer, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
+TEST(ReducerTest, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
   std::vector<LoggedRecord> records;
   const auto add = [&records](log::LogRecordType type, std::uint64_t epoch, std::size_t bytes) {
     const std::uint64_t i = records.size();
@@ -116,7 +116,7 @@ TEST(Reducer, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
   EXPECT_GT(spilled.reducers[0]->counts().superseded, 60u);
 }
 
-TEST(Reducer, runs_are_gone_when_it_is) {
+TEST(ReducerTest, runs_are_gone_when_it_is) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
   GleanFlow flow(small_flow(), &table, log.records);
@@ -127,7 +127,7 @@ TEST(Reducer, runs_are_gone_when_it_is) {
   EXPECT_TRUE(flow.device.names().empty());
 }
 
-TEST(Reducer, large_records_are_spilled_and_read_back) {
+TEST(ReducerTest, large_records_are_spilled_and_read_back) {
   std::vector<LoggedRecord> records;
   for (std::uint64_t i = 0; i < 30; ++i) {
     const std::string payload(i % 10 == 0 ? 4u << 20 : 300'000 * (i % 4),
@@ -152,7 +152,7 @@ TEST(Reducer, large_records_are_spilled_and_read_back) {
   EXPECT_TRUE(*spilled.read() == *expected);
 }
 
-TEST(Reducer, a_full_device_is_out_of_space_and_leaves_no_file) {
+TEST(ReducerTest, a_full_device_is_out_of_space_and_leaves_no_file) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(2, 5'000);
   Flow flow = small_flow();
@@ -172,7 +172,7 @@ TEST(Reducer, a_full_device_is_out_of_space_and_leaves_no_file) {
   }
 }
 
-TEST(Reducer, every_failing_call_ends_the_glean_with_its_error) {
+TEST(ReducerTest, every_failing_call_ends_the_glean_with_its_error) {
   using foedus::testing::Call;
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
@@ -187,7 +187,7 @@ TEST(Reducer, every_failing_call_ends_the_glean_with_its_error) {
   }
 }
 
-TEST(Reducer, a_damaged_run_is_corruption) {
+TEST(ReducerTest, a_damaged_run_is_corruption) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
   GleanFlow glean(small_flow(), &table, log.records);
@@ -197,7 +197,7 @@ TEST(Reducer, a_damaged_run_is_corruption) {
   EXPECT_EQ(glean.read().status().code(), ErrorCode::kCorruption);
 }
 
-TEST(Reducer, a_stream_that_is_not_read_is_skipped) {
+TEST(ReducerTest, a_stream_that_is_not_read_is_skipped) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
   GleanFlow glean(small_flow(), &table, log.records);

@@ -65,7 +65,7 @@ Result<std::size_t> read_run(device::Device* device, const std::vector<LoggedRec
   return same;
 }
 
-TEST(RunFile, records_are_read_as_they_were_written) {
+TEST(RunFileTest, records_are_read_as_they_were_written) {
   for (const std::size_t count : {0u, 1u, 100u, 1'000u}) {
     FailingDevice device;
     const std::vector<LoggedRecord> records = records_of(count, 100);
@@ -78,7 +78,7 @@ TEST(RunFile, records_are_read_as_they_were_written) {
 }
 
 // The bytes that FORMAT.md promises.
-TEST(RunFile, the_first_bytes_are_those_of_the_format) {
+TEST(RunFileTest, the_first_bytes_are_those_of_the_format) {
   FailingDevice device;
   ASSERT_TRUE(write_run(&device, records_of(1, 8)).is_ok());
   const std::vector<char> bytes = device.bytes_of(kName);
@@ -93,7 +93,7 @@ TEST(RunFile, the_first_bytes_are_those_of_the_format) {
   EXPECT_EQ(text(40, 16), std::string("\x0c\0\0\0\3\0\0\0\4\0\0\0\0\0\0\0", 16));
 }
 
-TEST(RunFile, any_flipped_bit_is_found) {
+TEST(RunFileTest, any_flipped_bit_is_found) {
   FailingDevice device;
   const std::vector<LoggedRecord> records = records_of(60, 400);  // of one block and more
   ASSERT_TRUE(write_run(&device, records).is_ok());
@@ -110,7 +110,7 @@ TEST(RunFile, any_flipped_bit_is_found) {
   }
 }
 
-TEST(RunFile, a_missing_end_is_found) {
+TEST(RunFileTest, a_missing_end_is_found) {
   FailingDevice device;
   const std::vector<LoggedRecord> records = records_of(60, 100);
   ASSERT_TRUE(write_run(&device, records).is_ok());
@@ -121,7 +121,7 @@ TEST(RunFile, a_missing_end_is_found) {
   }
 }
 
-TEST(RunFile, a_file_of_another_run_is_refused) {
+TEST(RunFileTest, a_file_of_another_run_is_refused) {
   FailingDevice device;
   ASSERT_TRUE(write_run(&device, records_of(5, 8)).is_ok());
   ASSERT_TRUE(device.rename(kName, "run-00000012-3-5").is_ok());
@@ -129,7 +129,7 @@ TEST(RunFile, a_file_of_another_run_is_refused) {
             ErrorCode::kCorruption);
 }
 
-TEST(RunFile, names_are_parsed_as_they_are_made) {
+TEST(RunFileTest, names_are_parsed_as_they_are_made) {
   EXPECT_EQ(run_name(kRun), kName);
   EXPECT_EQ(parse_run_name(kName), kRun);
   for (const char* const name :
@@ -140,7 +140,7 @@ TEST(RunFile, names_are_parsed_as_they_are_made) {
   }
 }
 
-TEST(RunFile, leftovers_are_removed_and_nothing_else) {
+TEST(RunFileTest, leftovers_are_removed_and_nothing_else) {
   FailingDevice device;
   const std::vector<std::string> others = {"log-0-00000001", "run-1-2-3", "savepoint"};
   for (const std::string& name : others) {

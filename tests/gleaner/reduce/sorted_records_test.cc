@@ -95,7 +95,7 @@ std::uint64_t count_in_order(const SortedRecords& sorted) {
   return count;
 }
 
-TEST(SortedRecords, those_of_each_storage_are_one_group_in_order) {
+TEST(SortedRecordsTest, those_of_each_storage_are_one_group_in_order) {
   FullMemory memory(50, 2, false);
   memory.sorted().deal(memory.blocks());
   while (memory.sorted().sort_next()) {
@@ -108,7 +108,7 @@ TEST(SortedRecords, those_of_each_storage_are_one_group_in_order) {
 
 // Goal: even the smallest records have space for their items. Method: the smallest records, of one
 // storage.
-TEST(SortedRecords, an_area_has_room_for_the_smallest_records_and_sorts_them_in_groups) {
+TEST(SortedRecordsTest, an_area_has_room_for_the_smallest_records_and_sorts_them_in_groups) {
   for (const std::uint64_t blocks : {1u, 2u, 64u, 300u}) {
     FullMemory memory(blocks, 1, true);
     memory.sorted().deal(memory.blocks());
@@ -120,7 +120,7 @@ TEST(SortedRecords, an_area_has_room_for_the_smallest_records_and_sorts_them_in_
   }
 }
 
-TEST(SortedRecords, what_was_dealt_before_is_forgotten) {
+TEST(SortedRecordsTest, what_was_dealt_before_is_forgotten) {
   FullMemory memory(50, 2, false);
   memory.sorted().deal(memory.blocks());
   while (memory.sorted().sort_next()) {

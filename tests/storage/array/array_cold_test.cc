@@ -88,7 +88,7 @@ class ArrayColdTest : public ::testing::Test {
   Gleaned all_{meta_of(kRecords), compose, install};
 };
 
-TEST_F(ArrayColdTest, AtRestNoVolatilePageIsLeft) {
+TEST_F(ArrayColdTest, at_rest_no_volatile_page_is_left) {
   load();
   ASSERT_GT(volatile_pages(), 300u);
   const InstallCounts counts = all_.glean();
@@ -99,7 +99,7 @@ TEST_F(ArrayColdTest, AtRestNoVolatilePageIsLeft) {
   EXPECT_EQ(volatile_pages(), 0u);  // reading makes none
 }
 
-TEST_F(ArrayColdTest, AWriteMakesItsPathVolatileAndNoMore) {
+TEST_F(ArrayColdTest, a_write_makes_its_path_volatile_and_no_more) {
   load();
   all_.glean();
   put_alone(1, 14, 100);
@@ -110,7 +110,7 @@ TEST_F(ArrayColdTest, AWriteMakesItsPathVolatileAndNoMore) {
 }
 
 // Goal: an install spares a page in use once. Method: one page gets enough reads for a mark (P8).
-TEST_F(ArrayColdTest, APageInUseIsSparedOnce) {
+TEST_F(ArrayColdTest, a_page_in_use_is_spared_once) {
   load();
   all_.compose();
   all_.forget_uses();
@@ -124,7 +124,7 @@ TEST_F(ArrayColdTest, APageInUseIsSparedOnce) {
   EXPECT_EQ(get_alone(1, 14), 15u);
 }
 
-TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
+TEST_F(ArrayColdTest, an_array_never_written_has_no_pages) {
   const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_dropped, 1u);
   EXPECT_TRUE(all_.root().is_null());
@@ -133,7 +133,7 @@ TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
 }
 
 // The result of a prefetch is used as long as the pointer has not changed.
-TEST_F(ArrayColdTest, AnAnnouncedReadOfASnapshotPageIsRemembered) {
+TEST_F(ArrayColdTest, an_announced_read_of_a_snapshot_page_is_remembered) {
   load();
   all_.glean();
   get_alone(0, 14);
@@ -150,7 +150,7 @@ TEST_F(ArrayColdTest, AnAnnouncedReadOfASnapshotPageIsRemembered) {
   }
 }
 
-TEST_F(ArrayColdTest, AnAnnouncedReadSeesWhatWasWrittenMeanwhile) {
+TEST_F(ArrayColdTest, an_announced_read_sees_what_was_written_meanwhile) {
   load();
   put_alone(1, 50'000, 1);
   all_.glean();
@@ -171,7 +171,7 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesWhatWasWrittenMeanwhile) {
 }
 
 // A glean drops the page of the own write and the page of its pointer.
-TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
+TEST_F(ArrayColdTest, an_announced_read_sees_an_own_write_whose_page_was_dropped) {
   load();
   all_.glean();
   get_alone(0, 14);
@@ -186,7 +186,7 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
 
 // The page of an own write was dropped, and made volatile again by another transaction: the read
 // finds a record that the write set does not know yet.
-TEST_F(ArrayColdTest, AReadSeesAnOwnWriteWhosePageWasDroppedAndMadeAgain) {
+TEST_F(ArrayColdTest, a_read_sees_an_own_write_whose_page_was_dropped_and_made_again) {
   load();
   all_.session(0).begin();
   ASSERT_TRUE(put(0, 14, 300).is_ok());
@@ -198,7 +198,7 @@ TEST_F(ArrayColdTest, AReadSeesAnOwnWriteWhosePageWasDroppedAndMadeAgain) {
   EXPECT_EQ(get_alone(2, 14), 300u);
 }
 
-TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
+TEST_F(ArrayColdTest, a_read_of_a_snapshot_page_conflicts_with_a_later_write_there) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -209,7 +209,7 @@ TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
 }
 
 // Two transactions read each other's writes in snapshot pages: one of them must fail.
-TEST_F(ArrayColdTest, NoWriteSkewOverSnapshotPages) {
+TEST_F(ArrayColdTest, no_write_skew_over_snapshot_pages) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -225,7 +225,7 @@ TEST_F(ArrayColdTest, NoWriteSkewOverSnapshotPages) {
 
 // Goal: a transaction that makes a page volatile still conflicts with later writes to it. Method:
 // it reads a cold record and writes its neighbour; another session changes the first one.
-TEST_F(ArrayColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
+TEST_F(ArrayColdTest, an_own_install_does_not_hide_later_writes_of_others) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -234,7 +234,7 @@ TEST_F(ArrayColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
   put_alone(1, 14, 100);
   EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
 }
-TEST_F(ArrayColdTest, AnOwnInstallIsNoConflict) {
+TEST_F(ArrayColdTest, an_own_install_is_no_conflict) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -249,7 +249,7 @@ TEST_F(ArrayColdTest, AnOwnInstallIsNoConflict) {
 }
 
 // A glean drops the page between the write and the commit of a transaction.
-TEST_F(ArrayColdTest, AWriteFindsItsRecordAgainAfterADrop) {
+TEST_F(ArrayColdTest, a_write_finds_its_record_again_after_a_drop) {
   load();
   all_.session(0).begin();
   ASSERT_TRUE(put(0, 14, 200).is_ok());
@@ -262,7 +262,7 @@ TEST_F(ArrayColdTest, AWriteFindsItsRecordAgainAfterADrop) {
   EXPECT_EQ(get_alone(1, 14), 202u);
   EXPECT_EQ(get_alone(1, 15), 201u);
 }
-TEST_F(ArrayColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+TEST_F(ArrayColdTest, a_write_whose_page_was_dropped_and_made_again_by_others) {
   load();
   all_.session(0).begin();
   ASSERT_TRUE(put(0, 14, 200).is_ok());
@@ -273,7 +273,7 @@ TEST_F(ArrayColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
   ASSERT_TRUE(all_.session(0).commit().is_ok());
   EXPECT_EQ(get_alone(1, 14), 200u);
 }
-TEST_F(ArrayColdTest, ADropIsAConflictForWhoReadThere) {
+TEST_F(ArrayColdTest, a_drop_is_a_conflict_for_who_read_there) {
   load();
   all_.session(0).begin();
   ASSERT_EQ(*get(0, 14), 15u);
@@ -284,7 +284,7 @@ TEST_F(ArrayColdTest, ADropIsAConflictForWhoReadThere) {
 // Goal: a writer of a page that is being dropped goes on while the installer has no processor, and
 // sees its writes then and later. Method: the installer is stopped before the pointer loses the
 // page, until the other thread is done or ten seconds have passed.
-TEST_F(ArrayColdTest, AWriterOfAPageThatIsBeingDroppedNeedNotWaitForTheInstaller) {
+TEST_F(ArrayColdTest, a_writer_of_a_page_that_is_being_dropped_need_not_wait_for_the_installer) {
   load();
   all_.compose();
   all_.session(0).begin();
@@ -314,7 +314,7 @@ TEST_F(ArrayColdTest, AWriterOfAPageThatIsBeingDroppedNeedNotWaitForTheInstaller
 // that page, because it would not follow the record. Method: session 0 reaches the record before
 // the change of the pointer, and waits for that or conflicts; session 1 reaches it by an earlier
 // prefetch, after the change.
-TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
+TEST_F(ArrayColdTest, no_write_is_added_to_a_page_that_is_being_dropped) {
   load();
   all_.compose();
   testing::Hold hold("array:dropped");
@@ -341,7 +341,7 @@ TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
 }
 
 // The volatile pointer becomes non-null and null again between a read and its verify.
-TEST_F(ArrayColdTest, APointerThatIsNullAgainHasChanged) {
+TEST_F(ArrayColdTest, a_pointer_that_is_null_again_has_changed) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -353,7 +353,7 @@ TEST_F(ArrayColdTest, APointerThatIsNullAgainHasChanged) {
   EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
 }
 
-TEST_F(ArrayColdTest, ALockedOrNewerRecordKeepsItsPage) {
+TEST_F(ArrayColdTest, a_locked_or_newer_record_keeps_its_page) {
   load();
   all_.compose();
   put_alone(1, 14, 100);  // newer than the snapshot
@@ -370,7 +370,7 @@ TEST_F(ArrayColdTest, ALockedOrNewerRecordKeepsItsPage) {
   EXPECT_EQ(get_alone(1, 14), 100u);
 }
 
-TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+TEST_F(ArrayColdTest, a_page_that_cannot_be_read_is_an_error_of_its_reader_alone) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -386,7 +386,7 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
 
 // Goal: a call reports the failed read of a page that another write of its transaction needed.
 // Method: two writes lose their pages to a glean; the read of one finds its own pages in the cache.
-TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
+TEST_F(ArrayColdTest, a_page_that_cannot_be_read_for_an_earlier_write_is_named) {
   load();
   all_.glean();
   all_.session(0).begin();
@@ -406,7 +406,7 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
 
 // Method: all pages of the snapshot are new; the first one below the root is made volatile after
 // the installer has read its pointer and before the change.
-TEST_F(ArrayColdTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
+TEST_F(ArrayColdTest, a_cold_page_that_is_written_behind_the_look_keeps_what_was_written) {
   load();
   all_.glean();
   put_alone(1, 50'001, 1);
@@ -433,7 +433,7 @@ TEST_F(ArrayColdTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
   EXPECT_EQ(get_alone(2, 14), 100u);
 }
 
-TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {
+TEST_F(ArrayColdTest, an_install_that_cannot_read_is_made_up_for) {
   load();
   std::uint64_t value = 1'000;
   for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
@@ -450,7 +450,7 @@ TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {
 
 // Goal: after any mix of transactions, gleans and drops, the array equals a map. Method: sessions
 // take turns in one thread; some transactions last over several gleans.
-TEST_F(ArrayColdTest, EqualsAMapAfterAnything) {
+TEST_F(ArrayColdTest, equals_a_map_after_anything) {
   base::Random random(testing::test_seed(1));
   std::map<std::uint64_t, std::uint64_t> model;
   std::map<std::uint64_t, std::uint64_t> pending[3];

@@ -30,7 +30,7 @@ Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
 // read; the rig counts pages at the end. Method: a transaction reads a record of a cold array, then
 // writes it. Each interior page of its path has more pointers to remember than the pointer set has
 // space for.
-TEST(ArrayMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
+TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
   Gleaned all(meta_of_test(), compose, install);
   const auto put = [&](std::uint64_t value) {
     return write_at(all.session(0).ctx(), all.control(), 7, 0,
@@ -64,7 +64,7 @@ TEST(ArrayMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
 
 // Goal: the new page is freed if the snapshot page cannot be read, or is another one than expected,
 // and there is no memory for the error.
-TEST(ArrayMemoryTest, APageThatCannotBeFilledIsGivenBack) {
+TEST(ArrayMemoryTest, a_page_that_cannot_be_filled_is_given_back) {
   for (const bool is_forged : {false, true}) {
     unsigned spent = 0;
     for (unsigned calls = 0; calls < 4; ++calls) {

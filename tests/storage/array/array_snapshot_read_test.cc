@@ -68,7 +68,7 @@ class ArraySnapshotReadTest : public ::testing::Test {
   Model model_;
 };
 
-TEST_F(ArraySnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
+TEST_F(ArraySnapshotReadTest, each_snapshot_is_the_state_at_its_epoch) {
   base::Random random(testing::test_seed(3));
   std::vector<std::pair<page::SnapshotPageId, Model>> snapshots{{{}, {}}};
   all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
@@ -87,7 +87,7 @@ TEST_F(ArraySnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
   EXPECT_TRUE(all_.session(kReader).commit().is_ok());
 }
 
-TEST_F(ArraySnapshotReadTest, ErrorsAreTold) {
+TEST_F(ArraySnapshotReadTest, errors_are_told) {
   put(101, 7);
   all_.compose();
   all_.session(kReader).begin({.isolation = Isolation::kSnapshot});

@@ -36,7 +36,7 @@ class ArrayTest : public ::testing::Test {
 };
 
 // Goal: the reciprocal divides exactly. Method: all shapes, at multiples and their neighbours.
-TEST(ArrayShapeTest, ReciprocalsDivideExactly) {
+TEST(ArrayShapeTest, reciprocals_divide_exactly) {
   for (std::uint32_t bytes = 1; bytes <= kMaxArrayPayloadBytes; ++bytes) {
     const ArrayShape& shape = shape_of(bytes);
     ASSERT_GE(shape.record_bytes, bytes + sizeof(page::RecordHeader));
@@ -51,7 +51,7 @@ TEST(ArrayShapeTest, ReciprocalsDivideExactly) {
   }
 }
 
-TEST(ArrayShapeTest, LevelsGrowWithPages) {
+TEST(ArrayShapeTest, levels_grow_with_pages) {
   EXPECT_EQ(levels_of(1), 0u);
   EXPECT_EQ(levels_of(2), 1u);
   EXPECT_EQ(levels_of(252), 1u);
@@ -61,7 +61,7 @@ TEST(ArrayShapeTest, LevelsGrowWithPages) {
   EXPECT_LE(levels_of(shape_of(kMaxArrayPayloadBytes).pages_of(kMaxArrayRecords)), kLevelsMax);
 }
 
-TEST_F(ArrayTest, ShapesOutOfRangeAreRefused) {
+TEST_F(ArrayTest, shapes_out_of_range_are_refused) {
   for (const auto& [records, bytes] : std::vector<std::pair<std::uint64_t, std::uint32_t>>{
            {0, 8}, {8, 0}, {8, kMaxArrayPayloadBytes + 1}, {kMaxArrayRecords + 1, 8}}) {
     storage_meta::StorageMeta meta;
@@ -74,7 +74,7 @@ TEST_F(ArrayTest, ShapesOutOfRangeAreRefused) {
   }
 }
 
-TEST_F(ArrayTest, UntouchedRecordsAreZeroAndMadeOnce) {
+TEST_F(ArrayTest, untouched_records_are_zero_and_made_once) {
   occ::StorageControl* const control = make(1'000'000'000, 24);
   all_.session(0).begin();
   for (const std::uint64_t index : {0ull, 5ull, 123'456'789ull, 999'999'999ull}) {
@@ -86,7 +86,7 @@ TEST_F(ArrayTest, UntouchedRecordsAreZeroAndMadeOnce) {
   EXPECT_EQ(control->volatile_pages.load_relaxed(), pages);
 }
 
-TEST_F(ArrayTest, IndexesAndPartsOutOfRangeAreRefused) {
+TEST_F(ArrayTest, indexes_and_parts_out_of_range_are_refused) {
   occ::StorageControl* const control = make(100, 10);
   all_.session(0).begin();
   occ::ReadRange range;
@@ -104,7 +104,7 @@ TEST_F(ArrayTest, IndexesAndPartsOutOfRangeAreRefused) {
 
 // Goal: reads, own writes and commits agree with a model, for each number of levels. Method: random
 // writes to few indexes, some of them at the ends.
-TEST_F(ArrayTest, AgreesWithAModel) {
+TEST_F(ArrayTest, agrees_with_a_model) {
   for (const auto& [records, bytes] : std::vector<std::pair<std::uint64_t, std::uint32_t>>{
            {2, 2000}, {3, 2000}, {500, 100}, {40'000, 400}, {3'000'000, 1000}}) {
     occ::StorageControl* const control = make(records, bytes);
@@ -149,7 +149,7 @@ TEST_F(ArrayTest, AgreesWithAModel) {
   }
 }
 
-TEST_F(ArrayTest, AWriteToARecordThatWasReadConflicts) {
+TEST_F(ArrayTest, a_write_to_a_record_that_was_read_conflicts) {
   occ::StorageControl* const control = make(10, 8);
   all_.session(0).begin();
   EXPECT_EQ(get(0, control, 3), std::string(8, '\0'));
@@ -161,7 +161,7 @@ TEST_F(ArrayTest, AWriteToARecordThatWasReadConflicts) {
 }
 
 // Goal: blind writes of different parts and increments never conflict.
-TEST_F(ArrayTest, BlindWritesDoNotConflict) {
+TEST_F(ArrayTest, blind_writes_do_not_conflict) {
   occ::StorageControl* const control = make(10, 32);
   all_.session(0).begin();
   all_.session(1).begin();
@@ -180,7 +180,7 @@ TEST_F(ArrayTest, BlindWritesDoNotConflict) {
   ASSERT_TRUE(all_.session(0).commit().is_ok());
 }
 
-TEST_F(ArrayTest, DroppedArraysAreNotFound) {
+TEST_F(ArrayTest, dropped_arrays_are_not_found) {
   occ::StorageControl* const control = make(100'000, 100);
   all_.session(0).begin();
   for (std::uint64_t i = 0; i < 100'000; i += 777) get(0, control, i);

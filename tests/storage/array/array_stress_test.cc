@@ -19,7 +19,7 @@ constexpr std::uint32_t kThreads = 4;
 // Goal: a page that several sessions touch first is made once, no payload is torn and no amount is
 // lost. Method: each transaction rewrites a record whose words are all equal, and moves an amount
 // between two others. The array is so large that most pages are touched for the first time.
-TEST(ArrayStressTest, NothingIsTornOrLost) {
+TEST(ArrayStressTest, nothing_is_torn_or_lost) {
   Storages all({.sessions = kThreads, .socs = 2, .pool_bytes = 128u << 20});
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kArray;

@@ -25,7 +25,7 @@ class ChangePointerTest : public ::testing::Test {
   page::DualPagePointer pointer_;
 };
 
-TEST_F(ChangePointerTest, APointerInAPageThatHasGoneStaysAsItWas) {
+TEST_F(ChangePointerTest, a_pointer_in_a_page_that_has_gone_stays_as_it_was) {
   EXPECT_TRUE(change_pointer(&pointer_, &page_, kBefore, kAfter));
   EXPECT_EQ(pointer_.load(), kAfter);
   for (const std::uint64_t flag : {page::PageVersion::kMoved, page::PageVersion::kDropped}) {
@@ -39,7 +39,7 @@ TEST_F(ChangePointerTest, APointerInAPageThatHasGoneStaysAsItWas) {
 
 // Method: the other thread has to wait for the page's lock; without that it would have changed the
 // pointer. The page moves before the lock is released.
-TEST_F(ChangePointerTest, APointerChangesUnderTheLockOfItsPage) {
+TEST_F(ChangePointerTest, a_pointer_changes_under_the_lock_of_its_page) {
   LockWaiter holder;
   lock(&page_.lock, &holder);
   const std::uint64_t alone = page_.lock.load_relaxed();
@@ -58,7 +58,7 @@ TEST_F(ChangePointerTest, APointerChangesUnderTheLockOfItsPage) {
 
 // The results are whether the installer is done with the record, and whether the record has the new
 // id.
-TEST(NameChainTest, ARecordGetsItsNameOrIsReportedUnlessItHasNoUseForOne) {
+TEST(NameChainTest, a_record_gets_its_name_or_is_reported_unless_it_has_no_use_for_one) {
   const page::SnapshotPageId chain(page::SnapshotNumber{2}, 0, 5);
   const page::Tid tid(Epoch(3), 1);
   const auto name = [](page::Tid of, page::SnapshotPageId to, bool is_named, bool is_locked) {

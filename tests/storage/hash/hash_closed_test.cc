@@ -143,7 +143,7 @@ class HashSpreadStepTest : public HashClosedTest, public ::testing::WithParamInt
 // Goal: once the old bin is marked moved, sessions reach a successor, but none replaces it before
 // the pointer to it is in place: a replacement needs that pointer (H2). Method: a full bin is
 // spread; at a step of it another session puts more rows than the successor holds.
-TEST_P(HashSpreadStepTest, NobodyReplacesASuccessorThatIsNotInPlace) {
+TEST_P(HashSpreadStepTest, nobody_replaces_a_successor_that_is_not_in_place) {
   KeysOf keys(0, 2);
   KeysOf of_successor(GetParam().successor, 3, 'b');
   fill(&keys);
@@ -164,7 +164,7 @@ class HashMergeClosedTest : public HashClosedTest,
 
 // Goal: a session that reaches a merged bin by the first marked bin adds no row before the second
 // one is marked and the merged bin is in place (H6).
-TEST_P(HashMergeClosedTest, NobodyAddsToAMergedBinThatIsNotInPlace) {
+TEST_P(HashMergeClosedTest, nobody_adds_to_a_merged_bin_that_is_not_in_place) {
   KeysOf keys(0, 2);
   prepare_merge(&keys);
   const AtSyncPoint at(GetParam(), [&] { put_meanwhile(&keys); });
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, HashMergeClosedTest,
 
 // Goal: a merge checks the buddy again under its lock, so rows that have moved from it since are
 // not lost. Method: another session spreads the buddy in between.
-TEST_F(HashClosedTest, ABuddyThatSpreadsBeforeItIsLockedIsNotMerged) {
+TEST_F(HashClosedTest, a_buddy_that_spreads_before_it_is_locked_is_not_merged) {
   KeysOf keys(0, 2);
   KeysOf of_buddy(1, 2, 'b');
   prepare_merge(&keys);
@@ -198,7 +198,7 @@ TEST_F(HashClosedTest, ABuddyThatSpreadsBeforeItIsLockedIsNotMerged) {
 // Goal: a reader that has loaded the owners before a spread and the pointer after it does not take
 // the bin of that pointer for the key's, and misses no row. Method: the owners are those from
 // before the spread while the reader loads them.
-TEST_F(HashClosedTest, ABinThatOldOwnersLeadToIsNotBelieved) {
+TEST_F(HashClosedTest, a_bin_that_old_owners_lead_to_is_not_believed) {
   KeysOf keys(0, 2);
   KeysOf of_second(1, 3, 'b');
   fill(&keys);
@@ -278,7 +278,7 @@ class HashColdClosedTest : public HashColdTest {
 // rows of both successors. The pointer to a rebuilt bin keeps its snapshot page, because snapshot
 // halves never go back (page/dual_page_pointer.h, load()). Method: a snapshot has the equals of
 // four bins; one of them spreads, and another is rebuilt without its erased rows.
-TEST_F(HashColdClosedTest, APointerLeadsToNoPastOfAnotherRange) {
+TEST_F(HashColdClosedTest, a_pointer_leads_to_no_past_of_another_range) {
   std::vector<std::string> of_second;
   for (KeysOf& keys : keys_) {
     const std::vector<std::string> some = put_fifths(&keys, 5);
@@ -301,7 +301,7 @@ TEST_F(HashColdClosedTest, APointerLeadsToNoPastOfAnotherRange) {
 // Goal: a buddy that was dropped after it was found is not merged: its rows are in the snapshot
 // alone. Method: in between, a thread installs a snapshot that has the buddy unchanged, and then
 // waits at the bin that is rebuilt.
-TEST_F(HashColdClosedTest, ABuddyThatIsDroppedBeforeItIsLockedIsNotMerged) {
+TEST_F(HashColdClosedTest, a_buddy_that_is_dropped_before_it_is_locked_is_not_merged) {
   const HashBinPage* const buddy = bin_of(put_fifths(&keys_[0], 3)[0]);
   const std::vector<std::string> erased = put_fifths(&keys_[1], 5);
   const HashBinPage* const bin = bin_of(erased[0]);
@@ -320,7 +320,7 @@ TEST_F(HashColdClosedTest, ABuddyThatIsDroppedBeforeItIsLockedIsNotMerged) {
 
 // Goal: a commit to a child of a page that is being dropped is not lost. Method: all pages below
 // the root are cold and were counted when another session makes a child volatile and commits to it.
-TEST_F(HashColdClosedTest, APageWithAChildThatCameBeforeItWasLockedIsNotDropped) {
+TEST_F(HashColdClosedTest, a_page_with_a_child_that_came_before_it_was_locked_is_not_dropped) {
   for (KeysOf& keys : keys_) put_fifths(&keys, 5);
   all_.compose();
   {

@@ -21,20 +21,22 @@ class HashColdModelTest : public HashTurns {
   explicit HashColdModelTest(std::uint32_t fan_out_bits = 2) : HashTurns(fan_out_bits) {}
 };
 
-class ManyLevels : public HashColdModelTest {
+class ManyLevelsTest : public HashColdModelTest {
  protected:
-  ManyLevels() : HashColdModelTest(10) {}
+  ManyLevelsTest() : HashColdModelTest(10) {}
 };
 
-TEST_F(HashColdModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 12'000); }
-TEST_F(HashColdModelTest, EqualsAMapAfterAnythingElse) { run(testing::test_seed(1) + 1, 12'000); }
-TEST_F(HashColdModelTest, EqualsAMapAfterALoad) {
+TEST_F(HashColdModelTest, equals_a_map_after_anything) { run(testing::test_seed(1), 12'000); }
+TEST_F(HashColdModelTest, equals_a_map_after_anything_else) {
+  run(testing::test_seed(1) + 1, 12'000);
+}
+TEST_F(HashColdModelTest, equals_a_map_after_a_load) {
   load_model();
   run(testing::test_seed(1) + 2, 12'000);
 }
-TEST_F(ManyLevels, EqualsAMapAfterAnything) { run(testing::test_seed(1) + 3, 12'000); }
+TEST_F(ManyLevelsTest, equals_a_map_after_anything) { run(testing::test_seed(1) + 3, 12'000); }
 
-TEST_F(HashColdTest, LargePayloadsAreReadWrittenAndErasedInSnapshots) {
+TEST_F(HashColdTest, large_payloads_are_read_written_and_erased_in_snapshots) {
   const std::string large(10'000, 'L');
   const std::string larger(30'000, 'M');
   load(200);

@@ -47,7 +47,7 @@ class HashColdRaceTest : public HashColdTest {
 // key, to a successor, together with another key, which the reader reads then. The reader commits
 // when all records are marked for the first drop since it began, which is not announced yet. Drops
 // begin with the lowest hashes.
-TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
+TEST_F(HashColdRaceTest, what_came_to_a_successor_is_not_absent_where_that_is_dropped) {
   load(200);
   std::string came = key_of(0);
   std::string with_it = key_of(0);
@@ -83,7 +83,7 @@ TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
 // Goal: a page is checked against the owners that its pointer had when its volatile half was null,
 // not against later ones, so a sound page is not refused. Method: the bin is made volatile and
 // spread before its page is read.
-TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
+TEST_F(HashColdRaceTest, a_spread_behind_a_cold_read_is_no_corruption) {
   load();
   all_.glean();
   put_alone(0, "something", "x");
@@ -98,7 +98,7 @@ TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
 }
 
 // The bin is made volatile and spread while a cold read loads the owners.
-TEST_F(HashColdRaceTest, ASpreadWithinTheLookBeforeAColdReadIsSeen) {
+TEST_F(HashColdRaceTest, a_spread_within_the_look_before_a_cold_read_is_seen) {
   load();
   all_.glean();
   put_alone(0, "something", "x");
@@ -120,7 +120,7 @@ TEST_F(HashColdRaceTest, ASpreadWithinTheLookBeforeAColdReadIsSeen) {
 
 // Goal: a first touch does not use owners that changed while they were loaded. Method: the bin is
 // made, filled and spread in between.
-TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
+TEST_F(HashColdRaceTest, a_spread_behind_a_first_touch_is_seen) {
   begin(1);
   unsigned looks = 0;
   {
@@ -140,7 +140,7 @@ TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
 // Goal: no prefix gets two bins. Method: between the making of a first bin and its installation,
 // sessions fill, spread and empty that bin, and a glean drops the rest. The pointer then has its
 // old value, but half of its digits.
-TEST_F(HashColdRaceTest, AGleanBetweenMakingAFirstBinAndItsInstallationIsSeen) {
+TEST_F(HashColdRaceTest, a_glean_between_making_a_first_bin_and_its_installation_is_seen) {
   put_alone(0, "stays", "x");
   unsigned row = 0;
   while (owner_of(key_of(row)) == owner_of("stays")) ++row;

@@ -105,7 +105,7 @@ class HashColdStressTest : public HashColdTest {
   std::atomic<bool> gleaner_waits_ = false;
 };
 
-TEST_F(HashColdStressTest, SumsStayWhileBinsAreDropped) {
+TEST_F(HashColdStressTest, sums_stay_while_bins_are_dropped) {
   const std::uint64_t seed = testing::test_seed(1);
   for (unsigned group = 0; group < kGroups; ++group) {
     for (unsigned i = 0; i < kGroup; ++i) {

@@ -18,7 +18,7 @@ namespace {
 // Goal: a transaction sees its own writes in a copy that is older than they are. Method: between
 // the making of another session's copy and its install, the bin is made volatile, written to and
 // dropped.
-TEST_F(HashColdTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
+TEST_F(HashColdTest, own_writes_are_seen_in_a_copy_that_is_older_than_them) {
   load(kRows);
   all_.glean();
   begin(2);  // keeps the pages above
@@ -44,7 +44,7 @@ TEST_F(HashColdTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
   EXPECT_EQ(get_alone(3, key_of(3)), "mine");
 }
 
-TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
+TEST_F(HashColdTest, at_rest_no_volatile_page_is_left) {
   load();
   ASSERT_GT(volatile_pages(), 100u);
   const InstallCounts counts = all_.glean();
@@ -58,7 +58,7 @@ TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
 }
 // Goal: an install spares a bin in use once, with the pages that lead to it. Method: enough reads
 // of one key for a mark (P8).
-TEST_F(HashColdTest, ABinInUseIsSparedOnce) {
+TEST_F(HashColdTest, a_bin_in_use_is_spared_once) {
   load();
   all_.compose();
   all_.forget_uses();
@@ -74,7 +74,7 @@ TEST_F(HashColdTest, ABinInUseIsSparedOnce) {
   EXPECT_EQ(volatile_pages(), 0u);
   check(1);
 }
-TEST_F(HashColdTest, AtRestNoVolatilePageIsLeftAfterManyGleans) {
+TEST_F(HashColdTest, at_rest_no_volatile_page_is_left_after_many_gleans) {
   load();
   all_.glean();
   for (unsigned round = 1; round < 8; ++round) {
@@ -88,7 +88,7 @@ TEST_F(HashColdTest, AtRestNoVolatilePageIsLeftAfterManyGleans) {
     check(1);
   }
 }
-TEST_F(HashColdTest, AStorageWithoutRecordsIsColdAfterAGlean) {
+TEST_F(HashColdTest, a_storage_without_records_is_cold_after_a_glean) {
   all_.glean();
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(get_alone(0, "nothing"), std::nullopt);
@@ -96,7 +96,7 @@ TEST_F(HashColdTest, AStorageWithoutRecordsIsColdAfterAGlean) {
   EXPECT_EQ(get_alone(1, "something"), "x");
   EXPECT_EQ(get_alone(1, "nothing"), std::nullopt);
 }
-TEST_F(HashColdTest, ErasedRowsLeaveNoPages) {
+TEST_F(HashColdTest, erased_rows_leave_no_pages) {
   load(1000);
   all_.glean();
   for (unsigned i = 0; i < 1000; ++i) erase_alone(i % 4, key_of(i));
@@ -107,7 +107,7 @@ TEST_F(HashColdTest, ErasedRowsLeaveNoPages) {
   EXPECT_EQ(get_alone(1, key_of(5)), "again");
 }
 
-TEST_F(HashColdTest, AWriteMakesItsPathVolatileAndNoMore) {
+TEST_F(HashColdTest, a_write_makes_its_path_volatile_and_no_more) {
   load();
   all_.glean();
   put_alone(1, key_of(14), "changed");
@@ -117,7 +117,7 @@ TEST_F(HashColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_LE(volatile_pages(), 3u);
 }
 
-TEST_F(HashColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
+TEST_F(HashColdTest, a_read_of_a_snapshot_page_conflicts_with_a_later_write_there) {
   load();
   all_.glean();
   begin(0);
@@ -126,7 +126,7 @@ TEST_F(HashColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
   ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-TEST_F(HashColdTest, AKeyMissedInAColdBinConflictsWithALaterInsert) {
+TEST_F(HashColdTest, a_key_missed_in_a_cold_bin_conflicts_with_a_later_insert) {
   load();
   all_.glean();
   begin(0);
@@ -136,7 +136,7 @@ TEST_F(HashColdTest, AKeyMissedInAColdBinConflictsWithALaterInsert) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
 // The transaction itself makes the bin volatile, by another key of its digit.
-TEST_F(HashColdTest, AKeyMissedInABinOfItsOwnMakingConflictsWithALaterInsert) {
+TEST_F(HashColdTest, a_key_missed_in_a_bin_of_its_own_making_conflicts_with_a_later_insert) {
   load(20);  // two bins
   all_.glean();
   begin(0);
@@ -146,7 +146,7 @@ TEST_F(HashColdTest, AKeyMissedInABinOfItsOwnMakingConflictsWithALaterInsert) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
 // Two transactions read each other's writes in snapshot pages: one of them must fail.
-TEST_F(HashColdTest, NoWriteSkewOverSnapshotPages) {
+TEST_F(HashColdTest, no_write_skew_over_snapshot_pages) {
   load();
   all_.glean();
   begin(0);
@@ -161,7 +161,7 @@ TEST_F(HashColdTest, NoWriteSkewOverSnapshotPages) {
 }
 
 // Goal: a transaction that makes pages volatile still conflicts with later writes to them.
-TEST_F(HashColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
+TEST_F(HashColdTest, an_own_install_does_not_hide_later_writes_of_others) {
   load(20);
   all_.glean();
   begin(0);
@@ -170,7 +170,7 @@ TEST_F(HashColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
   put_alone(1, key_of(4), "changed");
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-TEST_F(HashColdTest, AnOwnInstallIsNoConflict) {
+TEST_F(HashColdTest, an_own_install_is_no_conflict) {
   load();
   all_.glean();
   begin(0);
@@ -187,7 +187,7 @@ TEST_F(HashColdTest, AnOwnInstallIsNoConflict) {
 }
 // Goal: own inserts that spread and merge bins which the transaction has made volatile are no
 // conflict.
-TEST_F(HashColdTest, OwnInsertsIntoBinsThatWereReadColdAreNoConflict) {
+TEST_F(HashColdTest, own_inserts_into_bins_that_were_read_cold_are_no_conflict) {
   load(300);
   all_.glean();
   begin(0);
@@ -204,7 +204,7 @@ TEST_F(HashColdTest, OwnInsertsIntoBinsThatWereReadColdAreNoConflict) {
   check(1, 2000);
 }
 
-TEST_F(HashColdTest, AWriteFindsItsRecordAgainAfterADrop) {
+TEST_F(HashColdTest, a_write_finds_its_record_again_after_a_drop) {
   load();
   begin(0);
   ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
@@ -217,7 +217,7 @@ TEST_F(HashColdTest, AWriteFindsItsRecordAgainAfterADrop) {
   const Status status = commit(0);
   ASSERT_TRUE(status.code() == ErrorCode::kConflict || status.is_ok()) << status.message();
 }
-TEST_F(HashColdTest, ABlindWriteCommitsAfterADrop) {
+TEST_F(HashColdTest, a_blind_write_commits_after_a_drop) {
   load();
   begin(0);
   ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
@@ -233,7 +233,7 @@ TEST_F(HashColdTest, ABlindWriteCommitsAfterADrop) {
   EXPECT_EQ(get_alone(1, "fresh"), "inserted");
 }
 // The lock phase has to find the record, as no call has done so since the drop.
-TEST_F(HashColdTest, AWriteThatIsNotLookedAtAgainCommitsAfterADrop) {
+TEST_F(HashColdTest, a_write_that_is_not_looked_at_again_commits_after_a_drop) {
   load();
   begin(0);
   ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
@@ -243,7 +243,7 @@ TEST_F(HashColdTest, AWriteThatIsNotLookedAtAgainCommitsAfterADrop) {
   EXPECT_EQ(get_alone(1, key_of(14)), "mine");
   EXPECT_EQ(get_alone(1, "fresh"), std::string(900, 'f'));
 }
-TEST_F(HashColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+TEST_F(HashColdTest, a_write_whose_page_was_dropped_and_made_again_by_others) {
   load();
   begin(0);
   ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
@@ -255,7 +255,7 @@ TEST_F(HashColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
   ASSERT_TRUE(commit(0).is_ok());
   EXPECT_EQ(get_alone(1, key_of(14)), "mine");
 }
-TEST_F(HashColdTest, AKeyThatWasReadErasedAndIsBackConflicts) {
+TEST_F(HashColdTest, a_key_that_was_read_erased_and_is_back_conflicts) {
   load();
   erase_alone(1, key_of(14));
   begin(0);
@@ -265,7 +265,7 @@ TEST_F(HashColdTest, AKeyThatWasReadErasedAndIsBackConflicts) {
   ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-TEST_F(HashColdTest, ADropIsAConflictForWhoReadThere) {
+TEST_F(HashColdTest, a_drop_is_a_conflict_for_who_read_there) {
   load();
   begin(0);
   ASSERT_EQ(get(0, key_of(14)), payload_of(14));
@@ -274,7 +274,7 @@ TEST_F(HashColdTest, ADropIsAConflictForWhoReadThere) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
 // The volatile pointer becomes non-null and null again between a read and its verify.
-TEST_F(HashColdTest, APointerThatIsNullAgainHasChanged) {
+TEST_F(HashColdTest, a_pointer_that_is_null_again_has_changed) {
   load();
   all_.glean();
   begin(0);
@@ -286,7 +286,7 @@ TEST_F(HashColdTest, APointerThatIsNullAgainHasChanged) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
 
-TEST_F(HashColdTest, ALockedOrNewerRecordKeepsItsPage) {
+TEST_F(HashColdTest, a_locked_or_newer_record_keeps_its_page) {
   load();
   all_.compose();
   put_alone(1, key_of(14), "newer");
@@ -304,7 +304,7 @@ TEST_F(HashColdTest, ALockedOrNewerRecordKeepsItsPage) {
 // Goal: an erasure that the snapshot does not have is not forgotten if the record is purged before
 // the drop. Method: bins are chained while a lock in them is held, so that the snapshot has two of
 // each. Later inserts spread them the same way, and only one half gets a newer record.
-TEST_F(HashColdTest, APurgedErasureKeepsItsBin) {
+TEST_F(HashColdTest, a_purged_erasure_keeps_its_bin) {
   constexpr unsigned kFew = 280;
   load(20);
   begin(3);
@@ -324,7 +324,7 @@ TEST_F(HashColdTest, APurgedErasureKeepsItsBin) {
     ASSERT_EQ(get_alone(3, key_of(i)), erased ? std::nullopt : std::optional(payload_of(i)));
   }
 }
-TEST_F(HashColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+TEST_F(HashColdTest, a_page_that_cannot_be_read_is_an_error_of_its_reader_alone) {
   load();
   all_.glean();
   begin(0);
@@ -340,7 +340,7 @@ TEST_F(HashColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
 
 // Goal: a cold bin that the new snapshot has divided does not lead to the old snapshot. Method: a
 // boundary between partitions divides an untouched bin beside a busy one.
-TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
+TEST_F(HashColdTest, an_old_bin_that_the_new_snapshot_has_divided_is_made_volatile) {
   load(40);
   all_.glean();
   ASSERT_EQ(volatile_pages(), 0u);
@@ -363,7 +363,7 @@ TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
 }
 
 // Method: the new snapshot has divided bins, and payloads with new ids.
-TEST_F(HashColdTest, AnInstallThatCannotReadIsMadeUpFor) {
+TEST_F(HashColdTest, an_install_that_cannot_read_is_made_up_for) {
   constexpr unsigned kFew = 400;
   load(kFew);
   const std::string large(9'000, 'l');

@@ -95,7 +95,7 @@ class HashInstallTest : public HashColdTest {
 
 // ---- snapshots whose pages are other ones
 
-TEST_F(HashInstallTest, AColdBinIsFoundInTheFileThatItMovedTo) {
+TEST_F(HashInstallTest, a_cold_bin_is_found_in_the_file_that_it_moved_to) {
   load_four_bins();
   heat(3);
   all_.compose_anew();
@@ -109,7 +109,7 @@ TEST_F(HashInstallTest, AColdBinIsFoundInTheFileThatItMovedTo) {
 
 // Method: erasures in one half and then in the other, each beside an unread bin, leave two small
 // bins for which a snapshot from scratch has no page.
-TEST_F(HashInstallTest, AColdInteriorPageThatTheNewSnapshotHasNotIsMadeVolatile) {
+TEST_F(HashInstallTest, a_cold_interior_page_that_the_new_snapshot_has_not_is_made_volatile) {
   fill(8, 0, 0, 3);
   fill(8, 1, 0, 3);
   fill(1, 1, 0, 2);
@@ -130,7 +130,7 @@ TEST_F(HashInstallTest, AColdInteriorPageThatTheNewSnapshotHasNotIsMadeVolatile)
   expect_all_goes();
 }
 
-TEST_F(HashInstallTest, WhatTheSnapshotHasNoPageForStays) {
+TEST_F(HashInstallTest, what_the_snapshot_has_no_page_for_stays) {
   fill(1, 1, 0, 5);
   all_.compose();
   fill(8, 0, 0, 8);
@@ -141,7 +141,7 @@ TEST_F(HashInstallTest, WhatTheSnapshotHasNoPageForStays) {
 }
 
 // The snapshot has a bin where the storage has an interior page by now.
-TEST_F(HashInstallTest, ABinThatBecameAnInteriorPageMeanwhileStays) {
+TEST_F(HashInstallTest, a_bin_that_became_an_interior_page_meanwhile_stays) {
   fill(7, 0, 0, 4);
   fill(7, 1, 0, 5);
   all_.compose();
@@ -155,7 +155,7 @@ TEST_F(HashInstallTest, ABinThatBecameAnInteriorPageMeanwhileStays) {
 
 // ---- pages that change between the installer's steps
 
-TEST_F(HashInstallTest, AColdBinThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
+TEST_F(HashInstallTest, a_cold_bin_that_is_written_behind_the_look_keeps_what_was_written) {
   load_four_bins();
   heat(3);
   all_.compose_anew();
@@ -167,7 +167,7 @@ TEST_F(HashInstallTest, AColdBinThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
   expect_all_goes();
 }
 
-TEST_F(HashInstallTest, ABinThatSpreadsBehindTheLookStays) {
+TEST_F(HashInstallTest, a_bin_that_spreads_behind_the_look_stays) {
   for (const std::uint64_t boundary : {std::uint64_t{0}, std::uint64_t{1} << 61}) {
     load_four_bins();
     heat(0);
@@ -181,7 +181,7 @@ TEST_F(HashInstallTest, ABinThatSpreadsBehindTheLookStays) {
   }
 }
 
-TEST_F(HashInstallTest, ABinThatSpreadsBeforeItsNamesWereLookedAtIsReported) {
+TEST_F(HashInstallTest, a_bin_that_spreads_before_its_names_were_looked_at_is_reported) {
   load_four_bins();
   heat(0);
   all_.compose();
@@ -191,7 +191,7 @@ TEST_F(HashInstallTest, ABinThatSpreadsBeforeItsNamesWereLookedAtIsReported) {
 }
 
 // Method: rows of one bin are erased, so that the next insert rebuilds it and merges its buddy.
-TEST_F(HashInstallTest, BinsThatMergeBehindTheLookStay) {
+TEST_F(HashInstallTest, bins_that_merge_behind_the_look_stay) {
   constexpr std::uint64_t kThreeQuarters = std::uint64_t{3} << 61;  // divides the second bin
   for (const std::uint64_t boundary : {std::uint64_t{0}, kThreeQuarters}) {
     load_four_bins();
@@ -222,7 +222,7 @@ TEST_F(HashInstallTest, BinsThatMergeBehindTheLookStay) {
 }
 
 // The interior page itself is replaced by the bin into which both were merged.
-TEST_F(HashInstallTest, AnInteriorPageThatGoesBehindTheLookIsLookedForAgain) {
+TEST_F(HashInstallTest, an_interior_page_that_goes_behind_the_look_is_looked_for_again) {
   fill(8, 0, 0, 4);
   fill(8, 1, 0, 2);
   all_.compose();
@@ -257,7 +257,7 @@ class HashInstallCopyTest : public HashInstallTest {
   }
 };
 
-TEST_F(HashInstallCopyTest, WithoutPagesAnOldBinStaysColdAndIsReported) {
+TEST_F(HashInstallCopyTest, without_pages_an_old_bin_stays_cold_and_is_reported) {
   divide();
   const std::vector<page::PageHeader*> pages = take_all_pages();
   EXPECT_TRUE(all_.install().may_need_earlier);
@@ -270,7 +270,7 @@ TEST_F(HashInstallCopyTest, WithoutPagesAnOldBinStaysColdAndIsReported) {
   check_rows();
 }
 
-TEST_F(HashInstallCopyTest, AnOldBinThatASessionMakesVolatileFirstIsReported) {
+TEST_F(HashInstallCopyTest, an_old_bin_that_a_session_makes_volatile_first_is_reported) {
   divide();
   at("hash:install_looked", 2, [&] { heat(0); }, true);
   EXPECT_EQ(volatile_pages(), 3u);
@@ -278,7 +278,7 @@ TEST_F(HashInstallCopyTest, AnOldBinThatASessionMakesVolatileFirstIsReported) {
   expect_all_goes();
 }
 
-TEST_F(HashInstallCopyTest, AnOldBinThatCannotBeReadIsMadeUpFor) {
+TEST_F(HashInstallCopyTest, an_old_bin_that_cannot_be_read_is_made_up_for) {
   divide();
   EXPECT_GT(all_.install_with_errors(ErrorCode::kIoError), 1u);
   all_.check_leads();
@@ -286,7 +286,7 @@ TEST_F(HashInstallCopyTest, AnOldBinThatCannotBeReadIsMadeUpFor) {
 }
 
 // A page of another storage, of other bits, or of another kind is refused, not made volatile.
-TEST_F(HashInstallCopyTest, AnotherPageInPlaceOfAnOldBinIsRefused) {
+TEST_F(HashInstallCopyTest, another_page_in_place_of_an_old_bin_is_refused) {
   divide();
   const std::uint64_t before = volatile_pages();
   const auto forget = [&] {
@@ -313,7 +313,7 @@ TEST_F(HashInstallCopyTest, AnotherPageInPlaceOfAnOldBinIsRefused) {
 
 // Goal: a page of the snapshot that lost a pointer does not lose rows that an earlier one still
 // has.
-TEST_F(HashInstallTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
+TEST_F(HashInstallTest, what_a_damaged_page_of_the_snapshot_has_not_stays_where_it_was) {
   load_four_bins();
   heat(3);
   all_.compose_anew();
@@ -349,14 +349,14 @@ class HashInstallNamesTest : public HashInstallTest {
   const std::string large_ = key_at(2, 0, 3);
 };
 
-TEST_F(HashInstallNamesTest, APayloadIsFoundInTheFileThatItMovedTo) {
+TEST_F(HashInstallNamesTest, a_payload_is_found_in_the_file_that_it_moved_to) {
   load_named();
   all_.compose_anew();
   heat(0);
   expect_old_files_may_go();
 }
 
-TEST_F(HashInstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
+TEST_F(HashInstallNamesTest, a_record_in_use_keeps_its_name_and_is_reported) {
   load_named();
   all_.compose_anew();
   heat(0);
@@ -369,7 +369,7 @@ TEST_F(HashInstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
   expect_old_files_may_go();
 }
 
-TEST_F(HashInstallNamesTest, AnErasedRowNeedsNoName) {
+TEST_F(HashInstallNamesTest, an_erased_row_needs_no_name) {
   load_named();
   erase(large_);
   all_.compose_anew();
@@ -378,7 +378,7 @@ TEST_F(HashInstallNamesTest, AnErasedRowNeedsNoName) {
 }
 
 // A row that got smaller leaves its old id at an unused place of the bin.
-TEST_F(HashInstallNamesTest, ARowThatMovedWithinItsBinNeedsNoNameWhereItWas) {
+TEST_F(HashInstallNamesTest, a_row_that_moved_within_its_bin_needs_no_name_where_it_was) {
   load_named();
   put(large_, std::string(100, 's'));
   all_.compose_anew();
@@ -391,7 +391,7 @@ TEST_F(HashInstallNamesTest, ARowThatMovedWithinItsBinNeedsNoNameWhereItWas) {
 }
 
 // The installer cannot know then whether an unvisited copy has the old id.
-TEST_F(HashInstallNamesTest, ARowThatMovedInABinThatGrowsMeanwhileIsReported) {
+TEST_F(HashInstallNamesTest, a_row_that_moved_in_a_bin_that_grows_meanwhile_is_reported) {
   load_named();
   put(large_, std::string(100, 's'));
   all_.compose_anew();
@@ -402,7 +402,7 @@ TEST_F(HashInstallNamesTest, ARowThatMovedInABinThatGrowsMeanwhileIsReported) {
 }
 
 // All keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
-TEST_F(HashInstallNamesTest, PayloadsInLongChainsOfPagesGetTheirNewNames) {
+TEST_F(HashInstallNamesTest, payloads_in_long_chains_of_pages_get_their_new_names) {
   std::string stem(8, '\0');
   std::memcpy(stem.data(), &internal::kMix2, 8);
   const auto key = [&](unsigned i) { return stem + std::to_string(10'000'000 + i); };

@@ -15,7 +15,7 @@ using testing::AtSyncPoint;
 
 // Session 0 puts rows, or changes their length, one after another; another session acts at a step
 // of it.
-class HashSteps : public HashTest {
+class HashStepsTest : public HashTest {
  protected:
   static constexpr unsigned kRows = 600;
 
@@ -68,10 +68,10 @@ class HashSteps : public HashTest {
   std::string under_way_;
 };
 
-class HashStep : public HashSteps, public ::testing::WithParamInterface<const char*> {};
+class HashStepTest : public HashStepsTest, public ::testing::WithParamInterface<const char*> {};
 
 // Goal: at every step a reader finds all rows, does not find the uncommitted key, and verifies.
-TEST_P(HashStep, ReadersFindWhatIsCommitted) {
+TEST_P(HashStepTest, readers_find_what_is_committed) {
   AtSyncPoint reader(
       GetParam(),
       [&] {
@@ -91,7 +91,7 @@ TEST_P(HashStep, ReadersFindWhatIsCommitted) {
 
 // Goal: a transaction from before the step goes on and commits: its reads and misses are moved, not
 // changed. It writes elsewhere, where the step has no lock.
-TEST_P(HashStep, ATransactionFromBeforeCommits) {
+TEST_P(HashStepTest, a_transaction_from_before_commits) {
   unsigned commits = 0;
   unsigned inserts = 0;
   const auto act = [&] {
@@ -122,7 +122,7 @@ TEST_P(HashStep, ATransactionFromBeforeCommits) {
 
 // Goal: a transaction that misses a key at a step of its insert, and commits after the insert,
 // conflicts.
-TEST_P(HashStep, WhoMissedTheKeyConflicts) {
+TEST_P(HashStepTest, who_missed_the_key_conflicts) {
   unsigned conflicts = 0;
   const auto act = [&] {
     const std::string far = far_row();
@@ -144,13 +144,13 @@ TEST_P(HashStep, WhoMissedTheKeyConflicts) {
   EXPECT_GT(conflicts, 10u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, HashStep,
+INSTANTIATE_TEST_SUITE_P(Places, HashStepTest,
                          ::testing::Values("hash:inserted", "hash:before_move", "hash:moved",
                                            "hash:before_swap"));
 
 // Goal: moved records can be written at their new place, although the pointer still leads to the
 // old bin and the new ones are locked.
-TEST_F(HashSteps, MovedRecordsAreWrittenBeforeThePointerChanges) {
+TEST_F(HashStepsTest, moved_records_are_written_before_the_pointer_changes) {
   unsigned next = 0;
   for (const char* const place : {"hash:moved", "hash:before_swap", "hash:inserted"}) {
     unsigned writes = 0;

@@ -16,7 +16,7 @@ using HashMemoryTest = HashColdTest;
 // Goal: the copy of a cold bin is freed if the transaction cannot remember its reads. Method: reads
 // of a volatile row fill the read set up to where it grows; then a write to a cold row that was
 // read asks for memory.
-TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
+TEST_F(HashMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
   load();
   all_.glean();
   ASSERT_EQ(volatile_pages(), 0u);
@@ -45,7 +45,7 @@ TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
 
 // Goal: copied pages of a bin are freed if there is no memory to read its next page. Method: all
 // keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
-TEST_F(HashMemoryTest, TheFirstPagesOfABinThatIsNotReadToItsEndAreGivenBack) {
+TEST_F(HashMemoryTest, the_first_pages_of_a_bin_that_is_not_read_to_its_end_are_given_back) {
   std::string stem(8, '\0');
   std::memcpy(stem.data(), &internal::kMix2, 8);
   const auto key = [&](unsigned i) { return stem + std::to_string(10'000'000 + i); };

@@ -61,7 +61,7 @@ class HashMergeStressTest : public HashTest {
   }
 };
 
-TEST_F(HashMergeStressTest, ThreadsThatMoveRowsKeepTheirNumberAndSum) {
+TEST_F(HashMergeStressTest, threads_that_move_rows_keep_their_number_and_sum) {
   base::Random random(5);
   for (std::uint64_t i = 0; i < kRows; ++i) put_now(3, key_number(i * 4), row_of(i, &random));
   std::atomic<bool> stop{false};

@@ -86,7 +86,7 @@ class HashMergeTest : public HashTest {
   unsigned steps_ = 0;
 };
 
-TEST_F(HashMergeTest, RandomInsertsAndErasuresKeepTheNumberOfBins) {
+TEST_F(HashMergeTest, random_inserts_and_erasures_keep_the_number_of_bins) {
   for (unsigned i = 0; i < kRows; ++i) step();
   const std::uint64_t loaded = statistics().bin_pages;
   for (unsigned round = 0; round < 40 && !HasFailure(); ++round) {
@@ -99,7 +99,7 @@ TEST_F(HashMergeTest, RandomInsertsAndErasuresKeepTheNumberOfBins) {
 }
 
 // The last two bins of the root have no bit in common, so there is no prefix for a merged bin.
-TEST_F(HashMergeTest, TheLastTwoBinsStay) {
+TEST_F(HashMergeTest, the_last_two_bins_stay) {
   for (unsigned i = 0; i < 4000 && !HasFailure(); ++i) {
     put_now(0, key_number(i), "row");
     erase_now(0, key_number(i));
@@ -131,7 +131,7 @@ class HashMergeStepTest : public HashMergeTest,
   unsigned looks_ = 0;
 };
 
-TEST_P(HashMergeStepTest, ReadersFindAllKeys) {
+TEST_P(HashMergeStepTest, readers_find_all_keys) {
   running = this;
   base::set_sync_point_hook(&hook);
   for (unsigned i = 0; i < 12 * kRows && !HasFailure(); ++i) step();
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Places, HashMergeStepTest,
 
 // Goal: between the two moved flags rows of the marked bin are found in the merged one, and reads
 // of them verify; rows of the other bin can be neither read nor missed.
-TEST_F(HashMergeTest, BetweenTheTwoFlagsRowsAreFoundOrNotSettled) {
+TEST_F(HashMergeTest, between_the_two_flags_rows_are_found_or_not_settled) {
   unsigned found = 0;
   unsigned unsettled = 0;
   const testing::AtSyncPoint reader(
@@ -176,7 +176,7 @@ TEST_F(HashMergeTest, BetweenTheTwoFlagsRowsAreFoundOrNotSettled) {
 
 // Goal: a reader that waits there goes on when the merge does. Method: a thread begins to read
 // while the merge is stopped, and reads all rows except the two that are written, until it commits.
-TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
+TEST_F(HashMergeTest, a_reader_that_waits_for_a_merge_gets_on) {
   std::atomic<unsigned> reads{0};
   unsigned helds = 0;
   std::thread reader;
@@ -202,7 +202,7 @@ TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
 
 // Goal: misses in two bins that another session merges hold if no key was added, and own inserts
 // into the merged bin are no phantoms; another session's key is one.
-TEST_F(HashMergeTest, MissesSurviveAMergeOnlyIfNoKeyWasAdded) {
+TEST_F(HashMergeTest, misses_survive_a_merge_only_if_no_key_was_added) {
   for (unsigned i = 0; i < 4 * kRows; ++i) step();
   for (const bool added : {false, true}) {
     unsigned kept = 0;

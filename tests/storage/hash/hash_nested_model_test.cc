@@ -17,23 +17,23 @@ class HashNestedModelTest : public HashTurns {
   }
 };
 
-class ManyNestedLevels : public HashNestedModelTest {
+class ManyNestedLevelsTest : public HashNestedModelTest {
  protected:
-  ManyNestedLevels() : HashNestedModelTest(10) {}
+  ManyNestedLevelsTest() : HashNestedModelTest(10) {}
 };
 
-TEST_F(HashNestedModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 8000); }
-TEST_F(HashNestedModelTest, EqualsAMapAfterLargePayloadsAndErasedRuns) {
+TEST_F(HashNestedModelTest, equals_a_map_after_anything) { run(testing::test_seed(1), 8000); }
+TEST_F(HashNestedModelTest, equals_a_map_after_large_payloads_and_erased_runs) {
   options_.has_large_payloads = true;
   options_.writes_runs = true;
   run(testing::test_seed(1) + 1, 8000);
 }
-TEST_F(HashNestedModelTest, EqualsAMapAfterALoadWithoutPages) {
+TEST_F(HashNestedModelTest, equals_a_map_after_a_load_without_pages) {
   options_.spends_pages = true;
   load_model();
   run(testing::test_seed(1) + 2, 8000);
 }
-TEST_F(ManyNestedLevels, EqualsAMapAfterAnythingWithoutPages) {
+TEST_F(ManyNestedLevelsTest, equals_a_map_after_anything_without_pages) {
   options_.spends_pages = true;
   run(testing::test_seed(1) + 3, 8000);
 }

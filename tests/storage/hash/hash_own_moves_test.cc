@@ -33,7 +33,7 @@ class HashOwnMovesTest : public HashMovesTest {
 // Goal: H5, several moves of one bin. Method: the transaction has written to a record, and looks
 // its bin up to move another record there; then another session moves the first record within the
 // bin.
-TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
+TEST_F(HashOwnMovesTest, own_writes_are_found_after_an_own_move_behind_one_of_others) {
   begin(1);
   ASSERT_TRUE(put(1, mine_, "mine").is_ok());
   {
@@ -50,7 +50,7 @@ TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
 }
 
 // The bin that another session has moved is the buddy of one that the transaction fills.
-TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMergeBehindAMoveOfOthers) {
+TEST_F(HashOwnMovesTest, own_writes_are_found_after_an_own_merge_behind_a_move_of_others) {
   begin(1);
   ASSERT_TRUE(put(1, mine_, "mine").is_ok());
   rebuild_bin_alone(row_, row_of_buddy_);
@@ -62,7 +62,7 @@ TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMergeBehindAMoveOfOthers) {
 
 // Goal: a miss in the buddy counts for the merged bin after an own merge, so that an own insert is
 // no phantom.
-TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeIsNoPhantom) {
+TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_merge_is_no_phantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
   fill_bin_of(1, row_of_buddy_);
@@ -72,7 +72,7 @@ TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeIsNoPhantom) {
 }
 
 // Another session has moved the bin before, which the transaction has not noticed yet.
-TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeAndAMoveOfOthersIsNoPhantom) {
+TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_merge_and_a_move_of_others_is_no_phantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
   rebuild_bin_alone(row_, row_of_buddy_);
@@ -83,7 +83,7 @@ TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeAndAMoveOfOthersIsNoPhantom)
 }
 
 // Goal: an insert of another session is a phantom, whether it comes after the own merge or before.
-TEST_F(HashOwnMovesTest, AnInsertOfOthersBehindAnOwnMergeIsAPhantom) {
+TEST_F(HashOwnMovesTest, an_insert_of_others_behind_an_own_merge_is_a_phantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
   fill_bin_of(1, row_of_buddy_);
@@ -91,7 +91,7 @@ TEST_F(HashOwnMovesTest, AnInsertOfOthersBehindAnOwnMergeIsAPhantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
-TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
+TEST_F(HashOwnMovesTest, an_insert_of_others_before_an_own_merge_is_a_phantom) {
   begin(1);
   ASSERT_EQ(get(1, missed_), std::nullopt);
   put_alone(2, missed_, "theirs");
@@ -104,7 +104,7 @@ TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
 // records of both bins were marked, and missed in the bin that is not marked moved yet. An older
 // transaction sees its write to the other bin. The insert comes before the merging session moves a
 // record there, which stamps a birth.
-TEST_F(HashOwnMovesTest, AnOwnInsertBehindAMissInABinThatIsAboutToMoveIsNoPhantom) {
+TEST_F(HashOwnMovesTest, an_own_insert_behind_a_miss_in_a_bin_that_is_about_to_move_is_no_phantom) {
   begin(2);
   ASSERT_TRUE(put(2, row_of_buddy_, "older").is_ok());
   {

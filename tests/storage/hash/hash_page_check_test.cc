@@ -42,7 +42,7 @@ bool set_first(Bin* page, HashSlot slot) {
 }
 page::RecordHeader& first_record(Bin& page) { return *page.record(page.slot(0)); }
 
-TEST(HashPageCheck, an_interior_page_is_one) {
+TEST(HashPageCheckTest, an_interior_page_is_one) {
   constexpr const char* kHolds = "it says that it holds records";
   interior_says(kHolds, [](Interior& page) { return (page.header.level = 0) == 0; });
   interior_says(kHolds, [](Interior& page) { return (page.header.layer = 1) == 1; });
@@ -55,7 +55,7 @@ TEST(HashPageCheck, an_interior_page_is_one) {
   interior_says(kBits, [](Interior& page) { return (page.header.flags = kPrefixBitsMax) != 0; });
 }
 
-TEST(HashPageCheck, digits_of_a_bin_are_its_prefix_and_have_one_pointer) {
+TEST(HashPageCheckTest, digits_of_a_bin_are_its_prefix_and_have_one_pointer) {
   constexpr const char* kOwners = "its owners are no prefixes of bins";
   interior_says(kOwners, [](Interior& page) {
     page.set_owners(0, 3);
@@ -97,7 +97,7 @@ TEST(HashPageCheck, digits_of_a_bin_are_its_prefix_and_have_one_pointer) {
   });
 }
 
-TEST(HashPageCheck, a_page_of_a_bin_is_one) {
+TEST(HashPageCheckTest, a_page_of_a_bin_is_one) {
   bin_says("records above the lowest level", [](Bin& page) { return ++page.header.level != 0; });
   bin_says("records above the lowest level", [](Bin& page) { return ++page.header.layer != 0; });
   constexpr const char* kLength = "a prefix of an impossible length";
@@ -115,7 +115,7 @@ TEST(HashPageCheck, a_page_of_a_bin_is_one) {
   });
 }
 
-TEST(HashPageCheck, a_bin_begins_before_and_goes_on_behind_its_page) {
+TEST(HashPageCheckTest, a_bin_begins_before_and_goes_on_behind_its_page) {
   constexpr const char* kBegins = "its bin begins elsewhere";
   bin_says(kBegins, [](Bin& page) {
     const SnapshotPageId own = id_of(page.header);
@@ -151,7 +151,7 @@ TEST(HashPageCheck, a_bin_begins_before_and_goes_on_behind_its_page) {
   });
 }
 
-TEST(HashPageCheck, the_head_of_a_bin_counts_its_records) {
+TEST(HashPageCheckTest, the_head_of_a_bin_counts_its_records) {
   constexpr const char* kNumber = "an impossible number of records";
   bin_says(kNumber, [](Bin& page) {
     page.record_count.store_relaxed(0);
@@ -176,7 +176,7 @@ TEST(HashPageCheck, the_head_of_a_bin_counts_its_records) {
   });
 }
 
-TEST(HashPageCheck, records_lie_one_behind_the_other) {
+TEST(HashPageCheckTest, records_lie_one_behind_the_other) {
   constexpr const char* kPlace = "a record of an impossible place or length";
   bin_says(kPlace, [](Bin& page) {
     const HashSlot slot = page.slot(0);
@@ -217,7 +217,7 @@ TEST(HashPageCheck, records_lie_one_behind_the_other) {
            [](Bin& page) { return (page.data_end += 8) != 0; });
 }
 
-TEST(HashPageCheck, a_record_is_there_and_of_its_bin) {
+TEST(HashPageCheckTest, a_record_is_there_and_of_its_bin) {
   constexpr const char* kLocked = "a record with an impossible lock or TID";
   bin_says(kLocked, [](Bin& page) {
     first_record(page).lock.store_relaxed(1);
@@ -252,7 +252,7 @@ TEST(HashPageCheck, a_record_is_there_and_of_its_bin) {
   });
 }
 
-TEST(HashPageCheck, records_are_in_the_order_of_their_hashes) {
+TEST(HashPageCheckTest, records_are_in_the_order_of_their_hashes) {
   bin_says("records that are not in order", [](Bin& page) {
     const auto tag_of = [&](std::uint32_t place) -> std::uint16_t& {
       return reinterpret_cast<std::uint16_t*>(page.tags)[place];
@@ -274,7 +274,7 @@ TEST(HashPageCheck, records_are_in_the_order_of_their_hashes) {
 }
 
 // A page must have the expected kind and identity; each other value is refused.
-TEST(HashPageCheck, a_pointer_is_for_one_page) {
+TEST(HashPageCheckTest, a_pointer_is_for_one_page) {
   const auto copy_of = [](PageKind kind) {
     auto copy = std::make_unique<PageBytes>();
     for (const auto& page : SoundPages::get().all()) {

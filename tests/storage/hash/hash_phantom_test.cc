@@ -12,7 +12,7 @@ namespace {
 
 // Goal: keys that come with spreads of a bin are phantoms. Method: between miss and commit another
 // session inserts until the bin is spread several times.
-TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
+TEST_F(HashTest, a_miss_survives_a_spread_only_if_no_key_was_added) {
   all_.session(0).begin();
   EXPECT_EQ(get(0, "missed"), std::nullopt);
   EXPECT_TRUE(put(0, "mine", "x").is_ok());
@@ -22,7 +22,7 @@ TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
 
 // Goal: C5. Method: a transaction misses a key in a full bin, which is then rebuilt for a growing
 // payload of a present key: no key was added.
-TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
+TEST_F(HashTest, a_rebuilt_bin_is_no_phantom) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
   all_.session(0).begin();
@@ -40,7 +40,7 @@ TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
 
 // Goal: a key in the bin that replaced the old one is a phantom. Method: growing payloads replace
 // the bin, then the missed key is added to a new one; the old one gained none.
-TEST_F(HashTest, AKeyAddedToWhatTookABinsPlaceConflicts) {
+TEST_F(HashTest, a_key_added_to_what_took_a_bins_place_conflicts) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
   all_.session(0).begin();
@@ -55,7 +55,7 @@ TEST_F(HashTest, AKeyAddedToWhatTookABinsPlaceConflicts) {
 
 // ---- locks held by transactions -----------------------------------------------------------------
 
-TEST_F(HashTest, ALockedRecordDoesNotMove) {
+TEST_F(HashTest, a_locked_record_does_not_move) {
   put_now(0, "locked", "x");
   all_.session(0).begin();
   occ::ReadRange range;
@@ -73,7 +73,7 @@ TEST_F(HashTest, ALockedRecordDoesNotMove) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(get_now(key_number(i)), std::string(200, 'v'));
 }
 
-TEST_F(HashTest, AnOwnLockFollowsTheRecord) {
+TEST_F(HashTest, an_own_lock_follows_the_record) {
   put_now(0, "locked", "x");
   all_.session(0).begin();
   occ::ReadRange range;

@@ -32,7 +32,7 @@ class HashPurgeTest : public HashMovesTest {
 // While it is verified, and has found the old `far_`, the key is erased together with a change of
 // `far_`. There never was a state with the old `far_`, the new `farther_` and without the key. If
 // `far_` does not change, there is one.
-TEST_F(HashPurgeTest, AKeyThatCameAndWentWasNotAbsentAllTheTime) {
+TEST_F(HashPurgeTest, a_key_that_came_and_went_was_not_absent_all_the_time) {
   for (const bool changes : {true, false}) {
     SCOPED_TRACE(changes);
     for (const std::string& row : {row_, far_, farther_}) put_alone(0, row, "0");
@@ -66,7 +66,7 @@ TEST_F(HashPurgeTest, AKeyThatCameAndWentWasNotAbsentAllTheTime) {
 
 // Goal: a record that was made for a write is not purged before the transaction ends: a second
 // insert would exceed the count that the transaction knows of the bin, and look like a phantom.
-TEST_F(HashPurgeTest, ARebuildBehindAnOpenInsertIsNoPhantom) {
+TEST_F(HashPurgeTest, a_rebuild_behind_an_open_insert_is_no_phantom) {
   put_alone(0, row_, "row");
   begin(1);
   ASSERT_EQ(get(1, key_), std::nullopt);
@@ -79,7 +79,7 @@ TEST_F(HashPurgeTest, ARebuildBehindAnOpenInsertIsNoPhantom) {
 
 // Goal: a deleted record that the transaction writes to is not purged when it rebuilds the bin
 // itself, however old it is.
-TEST_F(HashPurgeTest, AnOwnWriteToAnErasedRecordSurvivesAnOwnRebuild) {
+TEST_F(HashPurgeTest, an_own_write_to_an_erased_record_survives_an_own_rebuild) {
   put_alone(0, row_, "row");
   make_absent(key_);
   begin(1);
@@ -93,7 +93,7 @@ TEST_F(HashPurgeTest, AnOwnWriteToAnErasedRecordSurvivesAnOwnRebuild) {
 
 // Goal: an own rebuild does not purge a deleted record that the transaction has locked: no other
 // session inserts the key until it ends.
-TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
+TEST_F(HashPurgeTest, an_own_lock_of_an_erased_record_survives_an_own_rebuild) {
   put_alone(0, row_, "row");
   make_absent(key_);
   begin(1);
@@ -111,7 +111,7 @@ TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
 // Goal: if another session purges an erased record that the transaction writes to, its own insert
 // of the key is no phantom to a miss in the same bin. Method: the transaction inserts when it
 // notices, in a look-up or when it commits.
-TEST_F(HashPurgeTest, AnOwnInsertInPlaceOfAPurgedRecordIsNoPhantom) {
+TEST_F(HashPurgeTest, an_own_insert_in_place_of_a_purged_record_is_no_phantom) {
   const std::string missed = key_in(0, 2);
   for (const bool looks : {true, false}) {
     SCOPED_TRACE(looks);
@@ -134,7 +134,7 @@ TEST_F(HashPurgeTest, AnOwnInsertInPlaceOfAPurgedRecordIsNoPhantom) {
 }
 
 // Goal: an insert of another session in place of a purged record is a phantom.
-TEST_F(HashPurgeTest, AnInsertOfOthersBehindAPurgedRecordIsAPhantom) {
+TEST_F(HashPurgeTest, an_insert_of_others_behind_a_purged_record_is_a_phantom) {
   const std::string missed = key_in(0, 2);
   for (const bool is_before : {true, false}) {
     SCOPED_TRACE(is_before);
@@ -159,7 +159,7 @@ TEST_F(HashPurgeTest, AnInsertOfOthersBehindAPurgedRecordIsAPhantom) {
 // Goal: a purge counts as a change (H12) through later rebuilds, which purge no record. Method: a
 // row that the snapshot has is erased and purged before the snapshot is installed; no record of the
 // bin is newer than the snapshot.
-TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByTheNextRebuild) {
+TEST_F(HashPurgeTest, an_erasure_that_was_purged_is_not_forgotten_by_the_next_rebuild) {
   for (const std::string& key : {key_, row_}) put_alone(0, key, "row");
   all_.compose();
   erase_alone(0, key_);
@@ -176,7 +176,7 @@ TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByTheNextRebuild) {
 }
 
 // The bin that purged the record is merged into another one, which purged none.
-TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByAMerge) {
+TEST_F(HashPurgeTest, an_erasure_that_was_purged_is_not_forgotten_by_a_merge) {
   for (const std::string& key : {key_, row_, row_of_buddy_}) put_alone(0, key, "row");
   all_.compose();
   erase_alone(0, key_);

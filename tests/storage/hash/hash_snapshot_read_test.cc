@@ -37,7 +37,7 @@ class HashSnapshotReadTest : public HashColdTest {
   }
 };
 
-TEST_F(HashSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
+TEST_F(HashSnapshotReadTest, each_snapshot_is_the_state_at_its_epoch) {
   base::Random random(testing::test_seed(5));
   Model model;
   std::vector<std::pair<page::SnapshotPageId, Model>> snapshots{{{}, {}}};
@@ -66,7 +66,7 @@ TEST_F(HashSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
   EXPECT_TRUE(commit(kReader).is_ok());
 }
 
-TEST_F(HashSnapshotReadTest, APageThatCannotBeReadIsAnError) {
+TEST_F(HashSnapshotReadTest, a_page_that_cannot_be_read_is_an_error) {
   load(10);
   all_.compose();
   all_.session(kReader).begin({.isolation = Isolation::kSnapshot});

@@ -12,7 +12,7 @@ namespace foedus::storage::hash {
 namespace {
 
 // Goal: the hash is part of a format. Method: values that every implementation must give.
-TEST(HashFunctionTest, ValuesAreStable) {
+TEST(HashFunctionTest, values_are_stable) {
   EXPECT_EQ(hash_of(""), hash_of(std::string_view()));
   std::set<std::uint64_t> seen;
   std::string key;
@@ -28,7 +28,7 @@ TEST(HashFunctionTest, ValuesAreStable) {
 
 // Goal: the bits that the trie uses are evenly distributed for ascending keys. Method: chi-squared
 // of 256 classes of the high byte, of integers in native byte order.
-TEST(HashFunctionTest, HighBitsOfCountersAreEven) {
+TEST(HashFunctionTest, high_bits_of_counters_are_even) {
   constexpr int kKeys = 1 << 18;
   for (const unsigned shift : {56u, 48u, 40u, 0u}) {
     std::uint32_t counts[256] = {};
@@ -45,7 +45,7 @@ TEST(HashFunctionTest, HighBitsOfCountersAreEven) {
   }
 }
 
-TEST_F(HashTest, BinsSpreadAndStayWellFilled) {
+TEST_F(HashTest, bins_spread_and_stay_well_filled) {
   constexpr int kKeys = 20'000;
   for (int i = 0; i < kKeys; i += 100) {
     all_.session(0).begin();
@@ -65,7 +65,7 @@ TEST_F(HashTest, BinsSpreadAndStayWellFilled) {
 
 // Goal: the space of erased records is reused. Method: keys are inserted and erased, with few
 // present at any time, over many epochs.
-TEST_F(HashTest, RoomOfErasedRecordsIsReused) {
+TEST_F(HashTest, room_of_erased_records_is_reused) {
   constexpr int kPresent = 200;
   std::uint64_t bins_max = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -78,7 +78,7 @@ TEST_F(HashTest, RoomOfErasedRecordsIsReused) {
   EXPECT_LT(bins_max, 64u);
 }
 
-TEST_F(HashTest, PrefetchChangesNothing) {
+TEST_F(HashTest, prefetch_changes_nothing) {
   const std::uint64_t pages = control_->volatile_pages.load_relaxed();
   all_.session(0).begin();
   for (int i = 0; i < 100; ++i) prefetch(all_.ctx(), control_, key_number(i));

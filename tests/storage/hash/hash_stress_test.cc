@@ -83,7 +83,7 @@ class HashStressTest : public ::testing::Test {
 
 // Goal: no insert is lost, whatever bins spread at the same time. Method: every thread inserts keys
 // of its own, several in a transaction, and reads back earlier ones of all threads.
-TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
+TEST_F(HashStressTest, inserts_of_all_threads_are_there) {
   constexpr std::uint64_t kKeys = 15'000;
   std::atomic<std::uint64_t> done[kThreads] = {};
   run_threads([&](std::uint32_t me) {
@@ -119,7 +119,7 @@ TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
 // Goal: increments, growing and shrinking payloads, chains, erasures and spreads of the same few
 // bins leave every payload whole and every sum right. Method: each transaction moves an amount
 // between two counters and rewrites, grows or erases other keys, whose payloads have a checksum.
-TEST_F(HashStressTest, NothingIsTornOrLost) {
+TEST_F(HashStressTest, nothing_is_torn_or_lost) {
   constexpr std::uint64_t kCounters = 8;
   constexpr std::uint64_t kOthers = 150;
   constexpr int kTransactions = 6000;
@@ -176,7 +176,7 @@ TEST_F(HashStressTest, NothingIsTornOrLost) {
 
 // Goal: no phantom. Method: a transaction inserts its token only after it missed those of all
 // others in the same group. No group ever gets two tokens, while its bins spread.
-TEST_F(HashStressTest, TwoThatMissEachOthersKeyDoNotBothCommit) {
+TEST_F(HashStressTest, two_that_miss_each_others_key_do_not_both_commit) {
   constexpr int kGroups = 1500;
   std::atomic<int> winners[kGroups] = {};
   run_threads([&](std::uint32_t me) {
@@ -205,7 +205,7 @@ TEST_F(HashStressTest, TwoThatMissEachOthersKeyDoNotBothCommit) {
 // Goal: get_for_update excludes other writers, also through spreads. Method: transactions read and
 // write back without increment(); no update may be lost and no holder may conflict on the record
 // itself.
-TEST_F(HashStressTest, HeldLocksLoseNoUpdate) {
+TEST_F(HashStressTest, held_locks_lose_no_update) {
   constexpr int kRounds = 1500;
   run_threads([&](std::uint32_t me) {
     for (int i = 0; i < kRounds; ++i) {

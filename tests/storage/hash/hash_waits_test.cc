@@ -25,7 +25,7 @@ class HashWaitsTest : public HashMovesTest {
 
 // Method: a merge is stopped when all records of both bins are marked moved, and one of the bins is
 // not yet. A transaction that has read a row of that bin commits: the row cannot be located yet.
-TEST_F(HashWaitsTest, ACommitSleepsWhileABinIsAboutToMove) {
+TEST_F(HashWaitsTest, a_commit_sleeps_while_a_bin_is_about_to_move) {
   begin(1);
   ASSERT_EQ(get(1, row_), "old");
   testing::Hold half_moved("hash:half_moved");
@@ -43,7 +43,7 @@ TEST_F(HashWaitsTest, ACommitSleepsWhileABinIsAboutToMove) {
 }
 
 // Method: a transaction looks the row up, and gives up after a bounded number of turns.
-TEST_F(HashWaitsTest, ALookUpConflictsWhileABinIsAboutToMove) {
+TEST_F(HashWaitsTest, a_look_up_conflicts_while_a_bin_is_about_to_move) {
   begin(1);
   testing::Hold half_moved("hash:half_moved");
   std::thread merger([this] { rebuild_bin_of(row_of_buddy_); });

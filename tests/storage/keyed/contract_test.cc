@@ -14,14 +14,14 @@ using testing::AtSyncPoint;
 
 constexpr std::size_t kInline = kInlinePayloadBytesMax;
 
-using KeyedContract = KeyedTest;
-INSTANTIATE_TEST_SUITE_P(, KeyedContract,
+using KeyedContractTest = KeyedTest;
+INSTANTIATE_TEST_SUITE_P(, KeyedContractTest,
                          ::testing::Values(StorageKind::kMasstree, StorageKind::kHash),
                          name_of_kind);
 
 // ---- whole payloads -----------------------------------------------------------------------------
 
-TEST_P(KeyedContract, what_was_put_is_there_after_commit) {
+TEST_P(KeyedContractTest, what_was_put_is_there_after_commit) {
   begin(0);
   EXPECT_EQ(get(0, "a"), std::nullopt);
   EXPECT_TRUE(put(0, "a", "one").is_ok());
@@ -34,7 +34,7 @@ TEST_P(KeyedContract, what_was_put_is_there_after_commit) {
   EXPECT_EQ(get_now(std::string(kMaxKeyBytes, 'k')), std::string(kInline, 'p'));
 }
 
-TEST_P(KeyedContract, writes_that_are_rolled_back_are_gone) {
+TEST_P(KeyedContractTest, writes_that_are_rolled_back_are_gone) {
   put_now(0, "a", "old");
   begin(0);
   EXPECT_TRUE(put(0, "a", "new").is_ok());
@@ -45,7 +45,7 @@ TEST_P(KeyedContract, writes_that_are_rolled_back_are_gone) {
   EXPECT_EQ(verify().overflow_pages, 0u);
 }
 
-TEST_P(KeyedContract, modes_say_what_they_miss) {
+TEST_P(KeyedContractTest, modes_say_what_they_miss) {
   begin(0);
   EXPECT_EQ(put(0, "a", "x", WriteMode::kUpdate).code(), ErrorCode::kNotFound);
   EXPECT_EQ(erase(0, "a").code(), ErrorCode::kNotFound);
@@ -66,7 +66,7 @@ TEST_P(KeyedContract, modes_say_what_they_miss) {
 }
 
 // Goal: O7 to O9. Method: payloads of all sizes around the limit replace one another.
-TEST_P(KeyedContract, payloads_change_between_inline_and_chains) {
+TEST_P(KeyedContractTest, payloads_change_between_inline_and_chains) {
   const std::size_t sizes[] = {0, 7, kInline, kInline + 1, 4016, 4017, 100'000};
   for (const std::size_t from : sizes) {
     for (const std::size_t to : sizes) {
@@ -83,7 +83,7 @@ TEST_P(KeyedContract, payloads_change_between_inline_and_chains) {
 
 // ---- parts of payloads --------------------------------------------------------------------------
 
-TEST_P(KeyedContract, parts_see_own_writes) {
+TEST_P(KeyedContractTest, parts_see_own_writes) {
   put_now(0, "a", std::string(32, '.'));
   begin(0);
   EXPECT_TRUE(write_at(0, "a", 8, std::string(8, '\0')).is_ok());
@@ -99,7 +99,7 @@ TEST_P(KeyedContract, parts_see_own_writes) {
 }
 
 // Goal: a part is checked against the payload that the transaction has put, and no other.
-TEST_P(KeyedContract, parts_of_an_own_put_may_be_where_the_row_had_none) {
+TEST_P(KeyedContractTest, parts_of_an_own_put_may_be_where_the_row_had_none) {
   put_now(0, "a", "short");
   begin(0);
   EXPECT_TRUE(write_at(0, "a", 0, "S").is_ok());
@@ -113,7 +113,7 @@ TEST_P(KeyedContract, parts_of_an_own_put_may_be_where_the_row_had_none) {
   EXPECT_EQ(get_now("a"), std::string("\7\0\0\0\0\0\0\0", 8));
 }
 
-TEST_P(KeyedContract, increments_add_up) {
+TEST_P(KeyedContractTest, increments_add_up) {
   begin(0);
   EXPECT_TRUE(put(0, "counter", std::string(64, '\0'), WriteMode::kInsert).is_ok());
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(increment(0, "counter", 8, 5).is_ok());
@@ -131,7 +131,7 @@ TEST_P(KeyedContract, increments_add_up) {
   expect_conflict(0, ConflictReason::kRecordChanged);  // the transaction has read the number
 }
 
-TEST_P(KeyedContract, increments_that_read_nothing_do_not_conflict) {
+TEST_P(KeyedContractTest, increments_that_read_nothing_do_not_conflict) {
   put_now(0, "counter", std::string(16, '\0'));
   begin(0);
   EXPECT_TRUE(increment(0, "counter", 8, -1).is_ok());
@@ -142,7 +142,7 @@ TEST_P(KeyedContract, increments_that_read_nothing_do_not_conflict) {
   EXPECT_EQ((*get_now("counter"))[8], 7);
 }
 
-TEST_P(KeyedContract, parts_of_chains_are_applied) {
+TEST_P(KeyedContractTest, parts_of_chains_are_applied) {
   std::string expected(20'000, 'x');
   put_now(0, "a", expected);
   begin(0);
@@ -160,7 +160,7 @@ TEST_P(KeyedContract, parts_of_chains_are_applied) {
 
 // Goal: a part that was prepared for an inline payload is not applied to a chain, nor beyond a
 // payload that became short. Method: another session's put between call and commit.
-TEST_P(KeyedContract, parts_conflict_when_the_payload_has_another_shape) {
+TEST_P(KeyedContractTest, parts_conflict_when_the_payload_has_another_shape) {
   for (const std::size_t size : {std::size_t{4}, std::size_t{9'000}}) {
     put_now(0, "a", std::string(64, 'x'));
     begin(1);
@@ -174,7 +174,7 @@ TEST_P(KeyedContract, parts_conflict_when_the_payload_has_another_shape) {
 // Goal: a write to a part reports kNotFound, not a wrong range, if the row is erased meanwhile.
 // Method: the row is erased, or becomes longer, between the first check of its length and the one
 // that counts.
-TEST_P(KeyedContract, a_part_of_a_row_that_changes_is_looked_for_again) {
+TEST_P(KeyedContractTest, a_part_of_a_row_that_changes_is_looked_for_again) {
   const std::pair<std::string, ErrorCode> cases[] = {{"", ErrorCode::kNotFound},
                                                      {"payload.", ErrorCode::kInvalidArgument},
                                                      {"payload.........", ErrorCode::kOk}};
@@ -197,7 +197,7 @@ TEST_P(KeyedContract, a_part_of_a_row_that_changes_is_looked_for_again) {
 
 // Goal: a read that begins within an incremented number does not see the increment if the same
 // transaction then made the row too short for the number.
-TEST_P(KeyedContract, an_increment_is_gone_when_its_row_becomes_shorter) {
+TEST_P(KeyedContractTest, an_increment_is_gone_when_its_row_becomes_shorter) {
   const auto part_of = [this](std::uint32_t offset, std::uint32_t count, Status* status) {
     std::string part(count, '?');
     occ::ReadRange range{part.data(), count, offset, 0};
@@ -230,7 +230,7 @@ TEST_P(KeyedContract, an_increment_is_gone_when_its_row_becomes_shorter) {
 
 // ---- missing keys -------------------------------------------------------------------------------
 
-TEST_P(KeyedContract, a_key_that_was_missed_and_then_inserted_conflicts) {
+TEST_P(KeyedContractTest, a_key_that_was_missed_and_then_inserted_conflicts) {
   begin(0);
   EXPECT_EQ(get(0, "missed"), std::nullopt);
   EXPECT_TRUE(put(0, "mine", "x").is_ok());
@@ -238,7 +238,7 @@ TEST_P(KeyedContract, a_key_that_was_missed_and_then_inserted_conflicts) {
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
-TEST_P(KeyedContract, a_row_that_was_seen_as_deleted_and_then_committed_conflicts) {
+TEST_P(KeyedContractTest, a_row_that_was_seen_as_deleted_and_then_committed_conflicts) {
   begin(1);
   EXPECT_TRUE(put(1, "absent", "y", WriteMode::kInsert).is_ok());  // the record exists physically
   begin(0);
@@ -250,7 +250,7 @@ TEST_P(KeyedContract, a_row_that_was_seen_as_deleted_and_then_committed_conflict
 
 // Method: the transaction misses keys, then inserts enough to split the pages in which it missed
 // them.
-TEST_P(KeyedContract, own_inserts_are_no_phantoms) {
+TEST_P(KeyedContractTest, own_inserts_are_no_phantoms) {
   begin(0);
   for (int i = 0; i < 300; ++i) {
     EXPECT_EQ(get(0, key_number(i)), std::nullopt);
@@ -263,7 +263,7 @@ TEST_P(KeyedContract, own_inserts_are_no_phantoms) {
 }
 
 // Goal: an insert commits if another transaction has inserted and erased its key in between.
-TEST_P(KeyedContract, an_insert_whose_key_comes_and_goes_meanwhile_commits) {
+TEST_P(KeyedContractTest, an_insert_whose_key_comes_and_goes_meanwhile_commits) {
   begin(0);
   EXPECT_TRUE(put(0, "key", "mine", WriteMode::kInsert).is_ok());
   put_now(1, "key", "theirs");
@@ -281,7 +281,7 @@ TEST_P(KeyedContract, an_insert_whose_key_comes_and_goes_meanwhile_commits) {
 
 // Goal: own writes and page-versions follow when another session splits the pages. Method: two
 // transactions write by turns; the other one's writes are rolled back, so that nothing conflicts.
-TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_moved_them) {
+TEST_P(KeyedContractTest, own_writes_are_found_after_other_sessions_moved_them) {
   begin(0);
   begin(1);
   for (int i = 0; i < 300; ++i) {
@@ -298,7 +298,7 @@ TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_moved_them) {
 
 // Goal: own writes follow a record that another session made larger. Method: the other session puts
 // a longer payload and rolls back.
-TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_made_room_for_their_records) {
+TEST_P(KeyedContractTest, own_writes_are_found_after_other_sessions_made_room_for_their_records) {
   put_now(0, "a", "old");
   begin(0);
   EXPECT_TRUE(put(0, "a", "mine").is_ok());
@@ -315,7 +315,7 @@ TEST_P(KeyedContract, own_writes_are_found_after_other_sessions_made_room_for_th
 
 // Goal: P7. Method: a key is erased, its page is made anew without it, and it is inserted again:
 // the TID is above that of the erasure.
-TEST_P(KeyedContract, a_purged_key_starts_above_its_erasure) {
+TEST_P(KeyedContractTest, a_purged_key_starts_above_its_erasure) {
   put_now(0, "victim", "v");
   erase_now(0, "victim");
   const page::Tid erased = all_.ctx().last_tid();
@@ -332,7 +332,7 @@ TEST_P(KeyedContract, a_purged_key_starts_above_its_erasure) {
 
 // Goal: reads, absence, erasures and growth agree with a map. Method: random operations in
 // transactions of random length, some rolled back.
-TEST_P(KeyedContract, agrees_with_a_map) {
+TEST_P(KeyedContractTest, agrees_with_a_map) {
   const std::uint64_t seed = testing::test_seed(base::system_seed());
   SCOPED_TRACE("FOEDUS_SEED=" + std::to_string(seed));
   base::Random random(seed);
@@ -397,15 +397,15 @@ TEST_P(KeyedContract, agrees_with_a_map) {
 
 // ---- no pages -----------------------------------------------------------------------------------
 
-class SmallKeyedContract : public KeyedTest {
+class SmallKeyedContractTest : public KeyedTest {
  protected:
-  SmallKeyedContract() : KeyedTest(StoragesOptions{.sessions = 2, .pool_bytes = 4u << 20}) {}
+  SmallKeyedContractTest() : KeyedTest(StoragesOptions{.sessions = 2, .pool_bytes = 4u << 20}) {}
 };
-INSTANTIATE_TEST_SUITE_P(, SmallKeyedContract,
+INSTANTIATE_TEST_SUITE_P(, SmallKeyedContractTest,
                          ::testing::Values(StorageKind::kMasstree, StorageKind::kHash),
                          name_of_kind);
 
-TEST_P(SmallKeyedContract, without_pages_writes_fail_and_reads_go_on) {
+TEST_P(SmallKeyedContractTest, without_pages_writes_fail_and_reads_go_on) {
   const auto payload_of = [](int i) { return std::string(i % 3 == 0 ? 3000 : 700, 'v'); };
   int count = 0;
   for (Status status; status.is_ok();) {

@@ -8,11 +8,11 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreeAdoption = MasstreeTest;
+using MasstreeAdoptionTest = MasstreeTest;
 
 // Goal: a full interior page splits once. Method: an inserter finds it full; before it has the lock
 // another one splits the page and adds to its twins.
-TEST_F(MasstreeAdoption, an_interior_page_that_two_find_full_splits_once) {
+TEST_F(MasstreeAdoptionTest, an_interior_page_that_two_find_full_splits_once) {
   const std::string payload(900, 'x');
   unsigned rows = 0;
   const auto insert_next = [&](unsigned session) {
@@ -35,7 +35,7 @@ TEST_F(MasstreeAdoption, an_interior_page_that_two_find_full_splits_once) {
 
 // Goal: a layer grows where its pointer has moved to. Method: when its root is about to be replaced
 // another session splits the page above.
-TEST_F(MasstreeAdoption, a_layer_grows_where_its_pointer_is) {
+TEST_F(MasstreeAdoptionTest, a_layer_grows_where_its_pointer_is) {
   const std::string slice = key_of(5);
   const auto insert_row = [&](unsigned session, const std::string& key) {
     begin(session);

@@ -6,7 +6,7 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreeCrowded = MasstreeTest;
+using MasstreeCrowdedTest = MasstreeTest;
 
 // Returns keys that differ in their length only: they share a slice.
 std::string zeros(std::size_t bytes) { return std::string(bytes, '\0'); }
@@ -16,7 +16,7 @@ const std::size_t kLongest = kMaxKeyBytes;
 
 // Goal: a record whose space was taken meanwhile becomes a chain. Method: another record is
 // inserted between the check of the space and the page's lock.
-TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
+TEST_F(MasstreeCrowdedTest, room_that_another_takes_meanwhile_is_not_grown_into) {
   begin(0);
   put(0, zeros(1), "small");
   put(0, zeros(2), kLarge);
@@ -40,7 +40,7 @@ TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
 
 // Goal: a slice always has space for its longest key. Method: two large records beside a short one
 // with a long key; that one is erased and purged, and one of the longest keys is inserted instead.
-TEST_F(MasstreeCrowded, room_for_the_longest_key_is_kept_where_a_shorter_one_is) {
+TEST_F(MasstreeCrowdedTest, room_for_the_longest_key_is_kept_where_a_shorter_one_is) {
   const std::string largest(page::kInlinePayloadBytesMax, 'l');
   begin(0);
   put(0, zeros(9), "behind");
@@ -67,7 +67,7 @@ TEST_F(MasstreeCrowded, room_for_the_longest_key_is_kept_where_a_shorter_one_is)
 // Goal: a put finds its record purged and space for a chain only, and is followed by own writes to
 // parts of the row. Method: another session's insert makes the page move before the commit, and
 // takes the space.
-TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_over_others) {
+TEST_F(MasstreeCrowdedTest, parts_of_a_put_that_has_become_a_chain_are_not_written_over_others) {
   const std::string changed = kLarge.substr(0, 1000) + "own" + kLarge.substr(1003);
   for (const bool again : {false, true}) {
     begin(0);
@@ -95,7 +95,7 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
 // Goal: a record that must grow, but fits beside no boundary, first moves unchanged, and grows in
 // the page of its half. Method: three slices, of which the grown middle one fits into one page with
 // neither of the others.
-TEST_F(MasstreeCrowded, a_record_that_no_boundary_makes_room_for_grows_after_the_split) {
+TEST_F(MasstreeCrowdedTest, a_record_that_no_boundary_makes_room_for_grows_after_the_split) {
   const std::string largest(page::kInlinePayloadBytesMax, 'l');
   const std::string side(400, 's');
   const std::string longer = "m-slice." + std::string(800, 'r');

@@ -9,7 +9,7 @@
 namespace foedus::testing {
 namespace {
 
-class CursorRows : public MasstreeTest {
+class CursorRowsTest : public MasstreeTest {
  protected:
   static constexpr unsigned kKeys = 40;  // of one page
 
@@ -42,7 +42,7 @@ class CursorRows : public MasstreeTest {
   unsigned at_ = 0;
 };
 
-TEST_F(CursorRows, own_writes_ahead_are_seen_wherever_the_cursor_is) {
+TEST_F(CursorRowsTest, own_writes_ahead_are_seen_wherever_the_cursor_is) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (const bool reverse : {false, true}) {
     for (unsigned rows = 1; rows + 6 < kKeys; ++rows) {
@@ -66,7 +66,7 @@ TEST_F(CursorRows, own_writes_ahead_are_seen_wherever_the_cursor_is) {
 // Goal: a cursor skips a deleted record until the transaction writes to it, wherever the rows that
 // were read ahead end. Method: a row is put in place of each deleted record right before the cursor
 // reaches it.
-TEST_F(CursorRows, own_rows_in_place_of_deleted_records_are_seen) {
+TEST_F(CursorRowsTest, own_rows_in_place_of_deleted_records_are_seen) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (unsigned i = 0; i < kKeys; ++i) {
     if (i % 3 == 0) continue;
@@ -90,7 +90,7 @@ TEST_F(CursorRows, own_rows_in_place_of_deleted_records_are_seen) {
   }
 }
 
-TEST_F(CursorRows, a_writer_of_each_row_sees_all_rows) {
+TEST_F(CursorRowsTest, a_writer_of_each_row_sees_all_rows) {
   fill(0, 0, kKeys * 10, 10, "old");
   begin(0);
   cursor_.open(ctx(0), rig_.control(), "", "", false);
@@ -106,7 +106,7 @@ TEST_F(CursorRows, a_writer_of_each_row_sees_all_rows) {
 }
 
 // A row that was read ahead is as old as its read, and the commit notices a change.
-TEST_F(CursorRows, a_row_that_others_change_after_it_was_taken_conflicts) {
+TEST_F(CursorRowsTest, a_row_that_others_change_after_it_was_taken_conflicts) {
   fill(0, 0, kKeys * 10, 10, "old");
   scan_to(4, false);  // 1, 2, and 1 of the next 4
   begin(1);
@@ -120,7 +120,7 @@ TEST_F(CursorRows, a_row_that_others_change_after_it_was_taken_conflicts) {
   expect_conflict(0, ConflictReason::kRecordChanged);
 }
 
-TEST_F(CursorRows, a_row_that_others_change_before_it_is_taken_is_read_as_it_is) {
+TEST_F(CursorRowsTest, a_row_that_others_change_before_it_is_taken_is_read_as_it_is) {
   fill(0, 0, kKeys * 10, 10, "old");
   scan_to(4, false);
   begin(1);
@@ -133,7 +133,7 @@ TEST_F(CursorRows, a_row_that_others_change_before_it_is_taken_is_read_as_it_is)
   expect_commit(0);
 }
 
-TEST_F(CursorRows, an_erased_key_between_rows_that_comes_back_conflicts) {
+TEST_F(CursorRowsTest, an_erased_key_between_rows_that_comes_back_conflicts) {
   fill(0, 0, kKeys * 10, 10, "old");
   begin(1);
   erase(1, key_of(50));
@@ -148,7 +148,7 @@ TEST_F(CursorRows, an_erased_key_between_rows_that_comes_back_conflicts) {
 }
 
 // Goal: a scan that stops early, or has a limit, does not read a page of rows for it.
-TEST_F(CursorRows, few_are_read_in_vain) {
+TEST_F(CursorRowsTest, few_are_read_in_vain) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (unsigned rows = 1; rows < kKeys; ++rows) {
     scan_to(rows, false);
@@ -162,7 +162,7 @@ TEST_F(CursorRows, few_are_read_in_vain) {
   }
 }
 
-TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
+TEST_F(CursorRowsTest, all_that_is_handed_out_is_in_the_range) {
   fill(0, 0, kKeys * 10, 10, "old");
   for (const bool reverse : {false, true}) {
     for (unsigned from = 0; from < kKeys; from += 3) {
@@ -180,7 +180,7 @@ TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
 // Goal: a row with the slice of the range's end is compared by its whole key, an earlier row by its
 // slice alone. Method: keys that differ by zero bytes at their end, in a range for each two of
 // them, in the first layer and below a common prefix.
-TEST_F(CursorRows, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not) {
+TEST_F(CursorRowsTest, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not) {
   for (const std::string& prefix : {std::string(), std::string("prefixes of two layers ")}) {
     begin(0);
     std::vector<std::string> keys;
@@ -207,7 +207,7 @@ TEST_F(CursorRows, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not)
 }
 
 // The rows have keys of all lengths, layers, empty payloads and chains.
-TEST_F(CursorRows, what_needs_more_than_a_copy_comes_in_its_place) {
+TEST_F(CursorRowsTest, what_needs_more_than_a_copy_comes_in_its_place) {
   const std::string chain(10'000, 'c');
   begin(0);
   std::vector<std::string> expected;
@@ -234,7 +234,7 @@ TEST_F(CursorRows, what_needs_more_than_a_copy_comes_in_its_place) {
 }
 
 // A cursor waits for a record that is being written, because its payload may be half done.
-TEST_F(CursorRows, a_record_that_is_being_written_is_waited_for) {
+TEST_F(CursorRowsTest, a_record_that_is_being_written_is_waited_for) {
   fill(0, 0, kKeys * 10, 10, "old");
   page::RecordHeader* const record = find(key_of(50)).record();
   const std::uint64_t tid = record->load_tid().word();

@@ -279,7 +279,7 @@ class DeltaModelTest : public DeltaTreeTest, public ::testing::WithParamInterfac
   unsigned failures_ = 0;
 };
 
-TEST_P(DeltaModelTest, RowsAreThoseOfTheModel) {
+TEST_P(DeltaModelTest, rows_are_those_of_the_model) {
   for (unsigned i = 0; i < kKeys; ++i) {
     if (random_.below(3) == 0) continue;
     rows_[model_key(i)] = payload();

@@ -289,7 +289,7 @@ class DeltaStressTest : public DeltaTreeTest {
 // is missed while rows come to the delta and leave it. Method: threads move amounts between
 // accounts, of which empty ones have no row; a transaction that reads or scans a whole group must
 // find its sum.
-TEST_F(DeltaStressTest, SumsStayWhileRowsComeToTheDeltaAndLeaveIt) {
+TEST_F(DeltaStressTest, sums_stay_while_rows_come_to_the_delta_and_leave_it) {
   const std::uint64_t seed = testing::test_seed(1);
   for (unsigned group = 0; group < kGroups; ++group) {
     for (unsigned i = 0; i < kGroup; ++i) {
@@ -376,7 +376,7 @@ class DeltaSkewTest : public DeltaStressTest {
   }
 };
 
-TEST_F(DeltaSkewTest, NoTwoTransactionsGiveUpBothRowsOfAPair) {
+TEST_F(DeltaSkewTest, no_two_transactions_give_up_both_rows_of_a_pair) {
   const std::uint64_t seed = testing::test_seed(1);
   for (unsigned group = 0; group < kGroups; ++group) {  // neighbours, which no thread changes
     for (unsigned i = 0; i < kGroup; ++i) {

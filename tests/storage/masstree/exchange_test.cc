@@ -50,7 +50,7 @@ class MasstreeExchangeTest : public MasstreeInstallTest {
 };
 
 // Goal: a transaction finds its own writes to a page that became part of another one.
-TEST_F(MasstreeExchangeTest, OwnWritesAreSeenInAPageThatTookOver) {
+TEST_F(MasstreeExchangeTest, own_writes_are_seen_in_a_page_that_took_over) {
   make_sparse();
   all_.compose();
   heat();
@@ -73,7 +73,7 @@ TEST_F(MasstreeExchangeTest, OwnWritesAreSeenInAPageThatTookOver) {
 }
 
 // Goal: a layer whose record was erased before it became one moves along.
-TEST_F(MasstreeExchangeTest, ALayerOfAnErasedRecordGoesAlong) {
+TEST_F(MasstreeExchangeTest, a_layer_of_an_erased_record_goes_along) {
   load(0, kRows);
   const std::string slice = key_of(99);
   put(slice + "first", "erased");
@@ -96,7 +96,7 @@ TEST_F(MasstreeExchangeTest, ALayerOfAnErasedRecordGoesAlong) {
 // is marked moved first (M16). Method: the first transaction misses a key of the later page and
 // writes J. The installer is stopped when the earlier page has moved. The third transaction reads
 // J, reaches the new page by a row of the earlier one and puts the key there. Not both may commit.
-TEST_F(MasstreeExchangeTest, APageThatTookOverGainsKeysWhenAllOthersHaveMoved) {
+TEST_F(MasstreeExchangeTest, a_page_that_took_over_gains_keys_when_all_others_have_moved) {
   constexpr std::chrono::milliseconds kPatience(300);
   make_sparse();
   all_.compose();
@@ -136,7 +136,7 @@ TEST_F(MasstreeExchangeTest, APageThatTookOverGainsKeysWhenAllOthersHaveMoved) {
 // K, by the record of a rolled-back insert, and B, which came with K. When it has verified A, one
 // commit changes A and erases K, the page of K becomes part of another one, and another session
 // begins to insert K again.
-TEST_F(MasstreeExchangeTest, AKeyThatCameAndWentIsNotTakenForOneThatWasNeverThere) {
+TEST_F(MasstreeExchangeTest, a_key_that_came_and_went_is_not_taken_for_one_that_was_never_there) {
   const std::string a = key_of(0);
   const std::string b = key_of(96);
   const std::string k = "0000009A";
@@ -189,7 +189,7 @@ TEST_F(MasstreeExchangeTest, AKeyThatCameAndWentIsNotTakenForOneThatWasNeverTher
 
 // Goal: a layer is not exchanged at the old place of its record. Method: the page above splits when
 // the installer is at the layer.
-TEST_F(MasstreeExchangeTest, ALayerWhoseRecordMovesBehindTheLookStays) {
+TEST_F(MasstreeExchangeTest, a_layer_whose_record_moves_behind_the_look_stays) {
   load(0, 20);
   for (unsigned i = 0; i < 10; ++i) put(key_of(10) + key_of(i), payload_of(i));
   all_.compose();

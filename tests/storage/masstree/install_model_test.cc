@@ -72,7 +72,7 @@ class InstallModelTest : public MasstreeInstallTest, public ::testing::WithParam
   base::Random random_{testing::test_seed(1) * 100 + static_cast<std::uint64_t>(GetParam())};
 };
 
-TEST_P(InstallModelTest, RowsAreThoseOfTheModel) {
+TEST_P(InstallModelTest, rows_are_those_of_the_model) {
   ASSERT_NO_FATAL_FAILURE(work(2 * kKeys, kKeys - 1));
   for (unsigned round = 0; round < 25; ++round) {
     if (random_.below(4) == 0) {

@@ -48,7 +48,7 @@ class InstallShapesTest : public MasstreeInstallTest {
   page::SessionPages& installer_pages() { return all_.session(4).pages(); }
 };
 
-TEST_F(InstallShapesTest, BeforeTheFirstSnapshotNothingIsInstalled) {
+TEST_F(InstallShapesTest, before_the_first_snapshot_nothing_is_installed) {
   load(0, 200);
   const std::uint64_t before = volatile_pages();
   const InstallCounts counts = all_.install();
@@ -58,7 +58,7 @@ TEST_F(InstallShapesTest, BeforeTheFirstSnapshotNothingIsInstalled) {
   check();
 }
 
-TEST_F(InstallShapesTest, ColdPagesAreFoundInTheFileThatTheyMovedTo) {
+TEST_F(InstallShapesTest, cold_pages_are_found_in_the_file_that_they_moved_to) {
   load_shifted();
   expect_old_files_may_go();
   EXPECT_LE(volatile_pages(), 10u);
@@ -68,7 +68,7 @@ TEST_F(InstallShapesTest, ColdPagesAreFoundInTheFileThatTheyMovedTo) {
 // Goal: a page of an earlier snapshot is recognized even if no page of the new one begins after its
 // first row. Method: pages of 34 rows; the page before it is hot, and the new snapshot's last page
 // begins in that one.
-TEST_F(InstallShapesTest, AnOldPageBehindTheLastFenceOfTheSnapshotIsMadeVolatile) {
+TEST_F(InstallShapesTest, an_old_page_behind_the_last_fence_of_the_snapshot_is_made_volatile) {
   for (unsigned i = 0; i < 140; ++i) put(key_of(i), std::string(80, 'p'));
   all_.glean();
   for (unsigned i = 0; i < 20; ++i) erase(key_of(i));
@@ -87,7 +87,7 @@ TEST_F(InstallShapesTest, AnOldPageBehindTheLastFenceOfTheSnapshotIsMadeVolatile
 
 // ---- pages that are copied
 
-TEST_F(InstallShapesTest, WithoutPagesOldPagesStayColdAndAreReported) {
+TEST_F(InstallShapesTest, without_pages_old_pages_stay_cold_and_are_reported) {
   load_shifted();
   std::vector<page::PageHeader*> pages;
   while (page::PageHeader* const page = installer_pages().allocate()) pages.push_back(page);
@@ -98,7 +98,7 @@ TEST_F(InstallShapesTest, WithoutPagesOldPagesStayColdAndAreReported) {
 }
 
 // The session makes only one of the two pages beside the hot one volatile.
-TEST_F(InstallShapesTest, AnOldPageThatASessionMakesVolatileFirstIsReported) {
+TEST_F(InstallShapesTest, an_old_page_that_a_session_makes_volatile_first_is_reported) {
   load_shifted();
   {
     const AtSyncPoint hook("masstree:install_copying", [&] {
@@ -113,7 +113,7 @@ TEST_F(InstallShapesTest, AnOldPageThatASessionMakesVolatileFirstIsReported) {
   expect_old_files_may_go();
 }
 
-TEST_F(InstallShapesTest, OldPagesThatCannotBeReadAreMadeUpFor) {
+TEST_F(InstallShapesTest, old_pages_that_cannot_be_read_are_made_up_for) {
   for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
     load_shifted();
     EXPECT_GT(all_.install_with_errors(code), 3u);
@@ -143,7 +143,7 @@ class InstallNamesTest : public InstallShapesTest {
 };
 
 // The next installation has to visit that record only.
-TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
+TEST_F(InstallNamesTest, a_record_in_use_keeps_its_name_and_is_reported) {
   load_named();
   begin(2);
   char out[8];
@@ -158,7 +158,7 @@ TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
 // Goal: an id that a record takes along into a new layer is reported. Method: the record becomes a
 // layer while the installer visits the layers of its page; it is made when a later layer is
 // visited.
-TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
+TEST_F(InstallNamesTest, a_record_that_becomes_a_layer_behind_the_look_is_reported) {
   const std::string large = key_of(20) + "large";
   put(large, kLarge);
   for (unsigned i = 0; i < 10; ++i) put(key_of(30) + key_of(i), payload_of(i));
@@ -176,7 +176,7 @@ TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
 }
 
 // A record without a payload in a snapshot needs no report.
-TEST_F(InstallNamesTest, ARecordThatBecomesALayerWithoutANameHoldsNothingUp) {
+TEST_F(InstallNamesTest, a_record_that_becomes_a_layer_without_a_name_holds_nothing_up) {
   put(key_of(20) + "small", "small");
   for (unsigned i = 0; i < 10; ++i) put(key_of(30) + key_of(i), payload_of(i));
   load_named();
@@ -188,7 +188,7 @@ TEST_F(InstallNamesTest, ARecordThatBecomesALayerWithoutANameHoldsNothingUp) {
 
 // Goal: a page of the snapshot that lost a row, or a layer, does not lose rows that an earlier one
 // still has. Method: the read of a border page changes its slices.
-TEST_F(InstallNamesTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
+TEST_F(InstallNamesTest, what_a_damaged_page_of_the_snapshot_has_not_stays_where_it_was) {
   put(key_of(50) + "a layer", "one");
   put(key_of(50) + "b layer", "two");
   load_named();

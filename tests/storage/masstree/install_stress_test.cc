@@ -203,7 +203,7 @@ class InstallStressTest : public MasstreeColdTest {
   std::atomic<bool> gleaner_waits_ = false;
 };
 
-TEST_F(InstallStressTest, SumsStayWhileRunsAreExchanged) {
+TEST_F(InstallStressTest, sums_stay_while_runs_are_exchanged) {
   const std::uint64_t seed = testing::test_seed(1);
   for (unsigned group = 0; group < kGroups; ++group) {
     for (unsigned i = 0; i < kGroup; ++i) put_alone(0, account(group, i), text_of(kAmount));
@@ -307,7 +307,7 @@ class InstallGrowthTest : public InstallStressTest {
   }
 };
 
-TEST_F(InstallGrowthTest, RowsAreThoseOfTheCommits) {
+TEST_F(InstallGrowthTest, rows_are_those_of_the_commits) {
   const std::uint64_t seed = testing::test_seed(1);
   Rows rows[kThreads];
   glean_beside([&](unsigned who) { grow(who, seed * kThreads + who, &rows[who]); });

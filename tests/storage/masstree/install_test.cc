@@ -12,7 +12,7 @@
 namespace foedus::storage::masstree {
 namespace {
 
-TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
+TEST_F(MasstreeInstallTest, at_rest_nothing_volatile_is_left) {
   load(0, 100'000);
   const InstallCounts counts = glean_and_check();
   EXPECT_EQ(counts.pages_kept, 0u);
@@ -21,7 +21,7 @@ TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
 
 // Goal: an install spares a page in use once, with few other pages. Method: enough reads of one key
 // for a mark (P8).
-TEST_F(MasstreeInstallTest, APageInUseIsSparedOnce) {
+TEST_F(MasstreeInstallTest, a_page_in_use_is_spared_once) {
   load(0, 20'000);
   all_.compose();
   all_.forget_uses();
@@ -45,12 +45,12 @@ TEST_F(MasstreeInstallTest, APageInUseIsSparedOnce) {
   check();
 }
 
-TEST_F(MasstreeInstallTest, AnEmptyStorageIsColdAfterAGlean) {
+TEST_F(MasstreeInstallTest, an_empty_storage_is_cold_after_a_glean) {
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-TEST_F(MasstreeInstallTest, LayersAtRestGo) {
+TEST_F(MasstreeInstallTest, layers_at_rest_go) {
   // There are layers of two keys, deep layers of long common prefixes, and one with many pages.
   for (unsigned i = 0; i < 2'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
   const std::string prefix(100, 'p');
@@ -60,7 +60,7 @@ TEST_F(MasstreeInstallTest, LayersAtRestGo) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-TEST_F(MasstreeInstallTest, LayersThatTheSnapshotHasAsRecordsGoWithTheirPages) {
+TEST_F(MasstreeInstallTest, layers_that_the_snapshot_has_as_records_go_with_their_pages) {
   for (unsigned i = 0; i < 1'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
   for (unsigned i = 0; i < 1'000; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
   // Other layers get empty.
@@ -71,7 +71,7 @@ TEST_F(MasstreeInstallTest, LayersThatTheSnapshotHasAsRecordsGoWithTheirPages) {
 
 // A layer has more erased rows than may be locked at once (kRootRecordsMax). They are erased in one
 // transaction, so that no page is joined before.
-TEST_F(MasstreeInstallTest, ALargeLayerOfErasedRowsGoes) {
+TEST_F(MasstreeInstallTest, a_large_layer_of_erased_rows_goes) {
   const std::string prefix(8, 'p');
   constexpr unsigned kRows = 50'000;
   for (unsigned i = 0; i < kRows; ++i) put(prefix + key_of(i * 7'919u % kRows), payload_of(i));
@@ -95,13 +95,13 @@ TEST_F(MasstreeInstallTest, ALargeLayerOfErasedRowsGoes) {
   check();
 }
 
-TEST_F(MasstreeInstallTest, ChainsOfPayloadsGoWithTheirRecords) {
+TEST_F(MasstreeInstallTest, chains_of_payloads_go_with_their_records) {
   for (unsigned i = 0; i < 300; ++i) put(key_of(i), std::string(1'000 + i * 37, 'v'));
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-TEST_F(MasstreeInstallTest, ErasedRowsLeaveNoPages) {
+TEST_F(MasstreeInstallTest, erased_rows_leave_no_pages) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) erase(key_of(i));
   glean_and_check();
@@ -110,7 +110,7 @@ TEST_F(MasstreeInstallTest, ErasedRowsLeaveNoPages) {
 
 // Goal: a hot page keeps few others, whatever fences volatile pages have. Method: one row is
 // changed in an epoch that the snapshot does not cover.
-TEST_F(MasstreeInstallTest, OneHotPageKeepsFewOthers) {
+TEST_F(MasstreeInstallTest, one_hot_page_keeps_few_others) {
   load(0, 100'000);
   const std::uint64_t before = volatile_pages();
   all_.compose();
@@ -125,7 +125,7 @@ TEST_F(MasstreeInstallTest, OneHotPageKeepsFewOthers) {
   EXPECT_EQ(counts.pages_dropped, before - volatile_pages());
 }
 
-TEST_F(MasstreeInstallTest, HotPagesAllOverKeepFewOthers) {
+TEST_F(MasstreeInstallTest, hot_pages_all_over_keep_few_others) {
   load(0, 60'000);
   const std::uint64_t before = volatile_pages();
   all_.compose();
@@ -138,7 +138,7 @@ TEST_F(MasstreeInstallTest, HotPagesAllOverKeepFewOthers) {
 }
 
 // Rows, erasures and layers that are newer than the snapshot stay.
-TEST_F(MasstreeInstallTest, NewerRecordsErasuresAndLayersStay) {
+TEST_F(MasstreeInstallTest, newer_records_erasures_and_layers_stay) {
   load(0, 5'000);
   for (unsigned i = 0; i < 100; ++i) put("pair" + key_of(i) + ".long", payload_of(i));
   all_.compose();
@@ -156,7 +156,7 @@ TEST_F(MasstreeInstallTest, NewerRecordsErasuresAndLayersStay) {
 }
 
 // A reorganization that purges a record must not forget an erasure that the snapshot does not have.
-TEST_F(MasstreeInstallTest, APurgeThatIsNotCoveredKeepsItsPage) {
+TEST_F(MasstreeInstallTest, a_purge_that_is_not_covered_keeps_its_page) {
   load(0, 30);
   all_.compose();
   for (unsigned i = 0; i < 30; ++i) erase(key_of(i));
@@ -173,7 +173,7 @@ TEST_F(MasstreeInstallTest, APurgeThatIsNotCoveredKeepsItsPage) {
 }
 
 // A locked record keeps its page, and no other.
-TEST_F(MasstreeInstallTest, AHeldRecordKeepsItsPage) {
+TEST_F(MasstreeInstallTest, a_held_record_keeps_its_page) {
   load(0, 10'000);
   all_.compose();
   begin(1);
@@ -191,7 +191,7 @@ TEST_F(MasstreeInstallTest, AHeldRecordKeepsItsPage) {
 }
 
 // Hot pages become quiet one after another; pages that earlier exchanges left are dropped, too.
-TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
+TEST_F(MasstreeInstallTest, what_was_left_goes_with_the_next_snapshot) {
   load(0, 30'000);
   for (unsigned round = 0; round < 10; ++round) {
     all_.compose();
@@ -207,7 +207,7 @@ TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
 }
 
 // Method: the tree also has layers, and payloads with new ids.
-TEST_F(MasstreeInstallTest, AnInstallThatCannotReadIsMadeUpFor) {
+TEST_F(MasstreeInstallTest, an_install_that_cannot_read_is_made_up_for) {
   load(0, 1'500);
   for (std::uint64_t i = 0; i < 100; ++i) put("a longer key " + key_of(i), payload_of(i));
   for (std::uint64_t i = 0; i < 8; ++i) put("large" + key_of(i), std::string(9'000, 'l'));

@@ -8,7 +8,7 @@
 namespace foedus::testing {
 namespace {
 
-class MasstreeInterleaving : public MasstreeTest {
+class MasstreeInterleavingTest : public MasstreeTest {
  protected:
   // Makes rows of session 0 and begins its next transaction.
   void begin_among_rows_that_move() {
@@ -121,7 +121,7 @@ class MasstreeSteps {
 
 // Goal: readers find all rows at every step of a split, an adoption, and growth, and their reads
 // verify. Method: keys are read at each sync point, again and again.
-TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
+TEST_F(MasstreeInterleavingTest, readers_find_all_keys_at_every_step_of_an_insert) {
   for (const char* const place : kSteps) {
     MasstreeSteps steps(place);
     steps.fill([] {}, [&] { steps.read_all(1); });
@@ -131,7 +131,7 @@ TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
 // Goal: at each of these steps another transaction goes on and commits, although the step moves
 // rows that it has read. Method: it began before the insert and read rows beside the key; at the
 // sync point it reads them again and overwrites one that the insert has not locked.
-TEST_F(MasstreeInterleaving, a_transaction_from_before_commits_at_every_step_of_an_insert) {
+TEST_F(MasstreeInterleavingTest, a_transaction_from_before_commits_at_every_step_of_an_insert) {
   for (const char* const place : kSteps) {
     MasstreeSteps steps(place);
     // A split locks all records of its page, so there must be other pages.
@@ -159,7 +159,7 @@ TEST_F(MasstreeInterleaving, a_transaction_from_before_commits_at_every_step_of_
   }
 }
 
-TEST_F(MasstreeInterleaving, an_insert_into_a_page_that_moved_meanwhile_arrives) {
+TEST_F(MasstreeInterleavingTest, an_insert_into_a_page_that_moved_meanwhile_arrives) {
   fill(0, 0, 640, 10);
   begin(0);
   AtSyncPoint other("masstree:place_searched", [&] { fill(1, 1, 640, 10); });
@@ -169,7 +169,7 @@ TEST_F(MasstreeInterleaving, an_insert_into_a_page_that_moved_meanwhile_arrives)
   EXPECT_EQ(verify().records, 129u);
 }
 
-TEST_F(MasstreeInterleaving, two_inserts_of_one_key_at_once_give_one_record) {
+TEST_F(MasstreeInterleavingTest, two_inserts_of_one_key_at_once_give_one_record) {
   fill(0, 0, 100, 10);
   begin(0);
   AtSyncPoint other("masstree:place_searched", [&] {
@@ -185,7 +185,7 @@ TEST_F(MasstreeInterleaving, two_inserts_of_one_key_at_once_give_one_record) {
   EXPECT_EQ(verify().records, 11u);
 }
 
-TEST_F(MasstreeInterleaving, two_sessions_make_the_same_layer_once) {
+TEST_F(MasstreeInterleavingTest, two_sessions_make_the_same_layer_once) {
   begin(0);
   put(0, "samesliceA", "a");
   expect_commit(0);
@@ -205,7 +205,7 @@ TEST_F(MasstreeInterleaving, two_sessions_make_the_same_layer_once) {
 
 // Goal: an inserter leaves an adoption to the next one if the parent was split, or the child was
 // adopted, meanwhile.
-TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_next) {
+TEST_F(MasstreeInterleavingTest, an_adoption_after_the_parent_split_is_left_to_the_next) {
   for (const char* const place : {"masstree:adopt_searched", "masstree:grow_searched"}) {
     Rig fresh(StorageKind::kMasstree, 6);
     const auto put_in = [&](unsigned number, unsigned key) {
@@ -231,7 +231,7 @@ TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_n
 // Goal: a cursor in a page can read on after that was retired, for as long as it likes, and the
 // page is not reused meanwhile. Method: at each retirement of a page a cursor that was in the tree
 // before goes on by two rows, another transaction reads all rows, and epochs pass.
-TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
+TEST_F(MasstreeInterleavingTest, a_cursor_reads_on_in_pages_that_are_retired) {
   fill(0, 0, 600, 10);
   begin(1);
   masstree::Cursor cursor;
@@ -283,7 +283,7 @@ TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
 
 // Goal: a commit follows a record that moves by a split, or becomes a layer, before its lock is
 // taken.
-TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks) {
+TEST_F(MasstreeInterleavingTest, a_commit_follows_records_that_move_before_its_locks) {
   begin_among_rows_that_move();
   put(0, key_of(100), "mine");
   put(0, "samesliceA", "mine");
@@ -303,7 +303,7 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks
 
 // Goal: a commit follows a record that moves between the resolution of moved records and the locks
 // in the order of addresses. Method: a record with two writes, whose locks are not tried first.
-TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorted_locks) {
+TEST_F(MasstreeInterleavingTest, a_commit_follows_records_that_move_before_its_sorted_locks) {
   begin_among_rows_that_move();
   put(0, key_of(100), "first");
   put(0, key_of(100), "mine");
@@ -320,7 +320,7 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorte
 }
 
 // Goal: memory runs out at any allocation; the tree stays whole and keeps all commits.
-TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
+TEST_F(MasstreeInterleavingTest, running_out_of_pages_changes_nothing) {
   Rig small(StorageKind::kMasstree, 1, 4u << 20);
   RigSession& session = small.session(0);
   base::Random random(7);
@@ -349,7 +349,7 @@ TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
 
 // Goal: a transaction in a storage that is dropped can read on and changes no page, and no page is
 // retired twice.
-TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
+TEST_F(MasstreeInterleavingTest, a_drop_stops_the_changes_of_older_transactions) {
   fill(0, 0, 2000, 1, std::string(100, 'x'));
   begin(0);
   begin(1);
@@ -368,7 +368,7 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
 }
 
 // Goal: a drop also stops a transaction whose tree has a moved root and would grow now.
-TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_has_begun) {
+TEST_F(MasstreeInterleavingTest, a_drop_stops_the_growth_that_an_older_transaction_has_begun) {
   fill(0, 0, 640, 10);
   ASSERT_EQ(verify().border_pages, 1u);
   const page::DualPageIds root = rig_.control()->root.load();
@@ -389,7 +389,7 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_h
 // would be lost (M17). Method: of four pages the second is nearly empty, and a row of it is locked,
 // so that the third one splits; before the twins are adopted another session erases the rows of the
 // first.
-TEST_F(MasstreeInterleaving, a_twin_that_is_not_adopted_is_not_joined) {
+TEST_F(MasstreeInterleavingTest, a_twin_that_is_not_adopted_is_not_joined) {
   constexpr unsigned kKeysPerPage = 27;
   constexpr unsigned kFirst = 2 * kKeysPerPage;  // row of the page that splits
   constexpr unsigned kErased = 21;

@@ -26,7 +26,7 @@ std::string name_of(std::uint64_t number) {
   return number % 16 == 0 ? key_of(static_cast<unsigned>(number / 160)) + key : key;
 }
 
-class MasstreeJoinStress : public ::testing::Test {
+class MasstreeJoinStressTest : public ::testing::Test {
  protected:
   Rig rig_{StorageKind::kMasstree, kThreads + 1, 512u << 20};
   std::atomic<std::uint64_t> commits_{0};
@@ -113,7 +113,7 @@ class MasstreeJoinStress : public ::testing::Test {
   }
 };
 
-TEST_F(MasstreeJoinStress, threads_that_move_rows_keep_their_number_and_sum) {
+TEST_F(MasstreeJoinStressTest, threads_that_move_rows_keep_their_number_and_sum) {
   RigSession& loader = rig_.session(kThreads);
   base::Random random(5);
   loader.begin();

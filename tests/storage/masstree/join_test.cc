@@ -13,7 +13,7 @@ constexpr unsigned kStep = 10;
 constexpr unsigned kKeysPerPage = 27;  // of payloads of 100 bytes
 const std::string kPayload(100, 'x');
 
-class MasstreeJoin : public MasstreeTest {
+class MasstreeJoinTest : public MasstreeTest {
  protected:
   // Makes full pages of ascending keys, and leaves the 9th, 18th and last record of each.
   void make_sparse(unsigned pages) {
@@ -56,7 +56,7 @@ class MasstreeJoin : public MasstreeTest {
   std::vector<std::string> left_;
 };
 
-TEST_F(MasstreeJoin, what_was_read_before_a_join_verifies_after_it) {
+TEST_F(MasstreeJoinTest, what_was_read_before_a_join_verifies_after_it) {
   make_sparse(6);
   begin(0);
   EXPECT_EQ(scan(0, "", ""), left_);
@@ -69,7 +69,7 @@ TEST_F(MasstreeJoin, what_was_read_before_a_join_verifies_after_it) {
   EXPECT_EQ(joined.runs(), 1u);
 }
 
-TEST_F(MasstreeJoin, a_key_that_is_added_conflicts_with_scans_of_either_page_and_no_other) {
+TEST_F(MasstreeJoinTest, a_key_that_is_added_conflicts_with_scans_of_either_page_and_no_other) {
   make_sparse(6);
   for (const unsigned page : {0u, 1u, 2u}) {
     begin(page + 2);
@@ -83,7 +83,7 @@ TEST_F(MasstreeJoin, a_key_that_is_added_conflicts_with_scans_of_either_page_and
   expect_commit(4);
 }
 
-TEST_F(MasstreeJoin, a_key_that_is_added_before_a_join_conflicts) {
+TEST_F(MasstreeJoinTest, a_key_that_is_added_before_a_join_conflicts) {
   make_sparse(6);
   join_at(1, 1);  // pages 1 and 2: now joined, with free space
   begin(0);
@@ -97,12 +97,12 @@ TEST_F(MasstreeJoin, a_key_that_is_added_before_a_join_conflicts) {
   verify();
 }
 
-class MasstreeJoinScan : public MasstreeJoin,
-                         public ::testing::WithParamInterface<std::tuple<bool, unsigned>> {};
+class MasstreeJoinScanTest : public MasstreeJoinTest,
+                             public ::testing::WithParamInterface<std::tuple<bool, unsigned>> {};
 
 // Goal: a scan goes on over pages that are joined behind, under and ahead of it, and sees each key
 // once. Method: when the scan ends, the join is complete except for the inserted key.
-TEST_P(MasstreeJoinScan, a_scan_crosses_a_join) {
+TEST_P(MasstreeJoinScanTest, a_scan_crosses_a_join) {
   const auto [reverse, steps] = GetParam();
   make_sparse(3);
   begin(0);
@@ -127,10 +127,10 @@ TEST_P(MasstreeJoinScan, a_scan_crosses_a_join) {
   EXPECT_EQ(seen, left_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, MasstreeJoinScan,
+INSTANTIATE_TEST_SUITE_P(Steps, MasstreeJoinScanTest,
                          ::testing::Combine(::testing::Bool(), ::testing::Range(1u, 9u)));
 
-TEST_F(MasstreeJoin, own_writes_are_found_in_pages_that_another_joined) {
+TEST_F(MasstreeJoinTest, own_writes_are_found_in_pages_that_another_joined) {
   make_sparse(6);
   begin(0);
   EXPECT_EQ(get(0, key_of(274)), "not_found");
@@ -152,7 +152,7 @@ TEST_F(MasstreeJoin, own_writes_are_found_in_pages_that_another_joined) {
 
 // Goal: an own write is found whose record another session has moved, and which this session moves
 // again when it joins the page with another one.
-TEST_F(MasstreeJoin, own_writes_are_found_in_a_page_of_another_that_this_session_joined) {
+TEST_F(MasstreeJoinTest, own_writes_are_found_in_a_page_of_another_that_this_session_joined) {
   make_sparse(6);
   begin(0);
   put(0, left_in(1, 0), "own 1");
@@ -172,7 +172,7 @@ TEST_F(MasstreeJoin, own_writes_are_found_in_a_page_of_another_that_this_session
 }
 
 // Goal: own inserts and scans in pages that another session joins in between, without a conflict.
-TEST_F(MasstreeJoin, own_inserts_on_both_sides_of_a_join_by_another_commit) {
+TEST_F(MasstreeJoinTest, own_inserts_on_both_sides_of_a_join_by_another_commit) {
   make_sparse(6);
   begin(0);
   EXPECT_EQ(get(0, key_of(3)), "not_found");    // page 0
@@ -199,7 +199,7 @@ TEST_F(MasstreeJoin, own_inserts_on_both_sides_of_a_join_by_another_commit) {
   verify();
 }
 
-TEST_F(MasstreeJoin, a_transaction_joins_pages_of_its_own_writes_reads_and_locks) {
+TEST_F(MasstreeJoinTest, a_transaction_joins_pages_of_its_own_writes_reads_and_locks) {
   make_sparse(6);
   begin(0);
   char bytes[128];
@@ -221,7 +221,7 @@ TEST_F(MasstreeJoin, a_transaction_joins_pages_of_its_own_writes_reads_and_locks
   verify();
 }
 
-TEST_F(MasstreeJoin, a_neighbour_whose_record_is_locked_stays_where_it_is) {
+TEST_F(MasstreeJoinTest, a_neighbour_whose_record_is_locked_stays_where_it_is) {
   make_sparse(2);
   begin(0);
   char bytes[128];
@@ -236,7 +236,7 @@ TEST_F(MasstreeJoin, a_neighbour_whose_record_is_locked_stays_where_it_is) {
 
 // Goal: a key that is erased, purged by a join and inserted again has ever newer TIDs, in either
 // page (hard-parts 14).
-TEST_F(MasstreeJoin, an_erased_key_starts_above_its_erasure_after_a_join) {
+TEST_F(MasstreeJoinTest, an_erased_key_starts_above_its_erasure_after_a_join) {
   make_sparse(6);
   const std::string keys[] = {left_in(2, 0), left_in(3, 0)};
   const std::uint64_t erased[] = {erased_version(1, keys[0]), erased_version(1, keys[1])};
@@ -314,7 +314,7 @@ class Churn {
 
 // Goal: readers find all rows at every step of every kind of join, forward and in reverse, and
 // their reads verify.
-TEST_F(MasstreeJoin, readers_find_all_keys_at_every_step) {
+TEST_F(MasstreeJoinTest, readers_find_all_keys_at_every_step) {
   for (const char* const place :
        {"masstree:merge_successors_set", "masstree:merge_half_marked",
         "masstree:merge_records_moved", "masstree:merge_half_moved", "masstree:merge_moved",
@@ -335,7 +335,7 @@ TEST_F(MasstreeJoin, readers_find_all_keys_at_every_step) {
   }
 }
 
-TEST_F(MasstreeJoin, random_inserts_and_erasures_keep_pages_more_than_half_full) {
+TEST_F(MasstreeJoinTest, random_inserts_and_erasures_keep_pages_more_than_half_full) {
   Churn churn(&rig_, 0, 2);
   for (unsigned i = 0; i < 3000; ++i) churn.step(3000);
   const std::uint64_t loaded = verify().border_pages;
@@ -354,7 +354,7 @@ TEST_F(MasstreeJoin, random_inserts_and_erasures_keep_pages_more_than_half_full)
 
 // Goal: a queue leaves no empty pages. Method: rows are inserted at one end and erased at the
 // other, for several queues whose keys interleave.
-TEST_F(MasstreeJoin, queues_leave_no_pages_behind) {
+TEST_F(MasstreeJoinTest, queues_leave_no_pages_behind) {
   for (const bool ascending : {true, false}) {
     for (const unsigned queues : {1u, 10u}) {
       Rig fresh(StorageKind::kMasstree, 2);
@@ -388,7 +388,7 @@ TEST_F(MasstreeJoin, queues_leave_no_pages_behind) {
 
 // Goal: the last children of interior pages, which are emptied when they have no neighbour, are
 // freed as well. Method: a queue that spans some interior pages, and moves over many.
-TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
+TEST_F(MasstreeJoinTest, a_long_queue_leaves_no_pages_behind) {
   constexpr unsigned kLength = 4'000;
   constexpr unsigned kPasses = 60;
   const std::string payload(400, 'x');
@@ -420,7 +420,7 @@ TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
 }
 
 // Goal: interior pages are freed, with readers at every step, and the tree can grow again.
-TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
+TEST_F(MasstreeJoinTest, a_tree_that_is_emptied_in_order_shrinks) {
   for (const char* const place :
        {"masstree:merge_interior_half_moved", "masstree:merge_interior_moved",
         "masstree:interior_merged", "masstree:shrunk", "masstree:merged"}) {
@@ -465,7 +465,7 @@ TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
 
 // Goal: two sessions join, split and adopt the same pages. Method: at places where one holds no
 // lock, the other makes whole rounds of its own.
-TEST_F(MasstreeJoin, two_sessions_join_and_split_the_same_pages) {
+TEST_F(MasstreeJoinTest, two_sessions_join_and_split_the_same_pages) {
   for (const char* const place :
        {"masstree:place_searched", "masstree:adopt_searched", "masstree:grow_searched",
         "masstree:split_done", "masstree:adopted"}) {

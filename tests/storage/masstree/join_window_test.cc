@@ -15,7 +15,7 @@ constexpr unsigned kStep = 10;
 constexpr unsigned kKeysPerPage = 27;  // of payloads of 100 bytes
 const std::string kPayload(100, 'x');
 
-class MasstreeJoinWindow : public MasstreeTest {
+class MasstreeJoinWindowTest : public MasstreeTest {
  protected:
   // Returns a key of full pages of ascending keys.
   static std::string row(unsigned page, unsigned index) {
@@ -47,7 +47,7 @@ class MasstreeJoinWindow : public MasstreeTest {
 // Goal: a neighbour that has moved is not moved again, or its moved records would be copied.
 // Method: it moves after the check and before its lock, by a session that does not get to the
 // adoption.
-TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined) {
+TEST_F(MasstreeJoinWindowTest, a_neighbour_that_moves_behind_the_look_is_not_joined) {
   make_full(2);
   thin_page(0);
   thin_page(1);
@@ -78,7 +78,7 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined)
 
 // Goal: a join adds up the contents of two pages with both locked. Method: the erased rows of the
 // neighbour come back after the check, and both pages do not fit into one.
-TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined) {
+TEST_F(MasstreeJoinWindowTest, a_neighbour_that_fills_behind_the_look_is_not_joined) {
   make_full(2);
   thin_page(0);
   thin_page(1);
@@ -99,7 +99,7 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined)
 
 // Neighbouring pages that are nearly empty: the erasure of the last row of the first one joins
 // them.
-class MasstreeEmptied : public MasstreeJoinWindow {
+class MasstreeEmptiedTest : public MasstreeJoinWindowTest {
  protected:
   void SetUp() override {
     make_full(2);
@@ -120,7 +120,7 @@ class MasstreeEmptied : public MasstreeJoinWindow {
 };
 
 // Goal: an emptied page that moves between the erasure and its lock is not joined.
-TEST_F(MasstreeEmptied, a_page_that_moves_behind_the_look_is_not_joined) {
+TEST_F(MasstreeEmptiedTest, a_page_that_moves_behind_the_look_is_not_joined) {
   masstree::BorderPage* const page = find(row(0, 26)).at.page;
   const AtSyncPoint searched("masstree:emptied_searched", [&] {
     masstree::Need need;
@@ -138,7 +138,7 @@ TEST_F(MasstreeEmptied, a_page_that_moves_behind_the_look_is_not_joined) {
 
 // Goal: no record is moved without the page's lock, which another session holds for longer than the
 // tries.
-TEST_F(MasstreeEmptied, a_page_that_another_has_the_lock_of_stays) {
+TEST_F(MasstreeEmptiedTest, a_page_that_another_has_the_lock_of_stays) {
   masstree::BorderPage* const page = find(row(0, 26)).at.page;
   occ::LockWaiter waiter;
   const AtSyncPoint searched("masstree:emptied_searched",
@@ -156,7 +156,8 @@ TEST_F(MasstreeEmptied, a_page_that_another_has_the_lock_of_stays) {
 // marked, session 1 reads X, reaches the second new page by a row of the left page, and inserts a
 // key of the right one. Session 2 has missed that key and writes X. When it commits, session 1
 // waits for the page, and so is at no sync point, or has committed.
-TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_both_have_moved) {
+TEST_F(MasstreeJoinWindowTest,
+       the_second_page_of_a_moved_boundary_gains_keys_when_both_have_moved) {
   make_full(4);
   thin_page(1);
   const std::string added = behind_row(1, 10);
@@ -198,7 +199,7 @@ TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_b
 // Goal: a parent that has split is not changed: its twins lead to the two pages now. Method: the
 // parent is full; after the check of the neighbour another session splits a page far away, and with
 // it the parent.
-TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joined) {
+TEST_F(MasstreeJoinWindowTest, pages_whose_parent_splits_behind_the_look_are_not_joined) {
   constexpr unsigned kPages = masstree::InteriorPage::kSeparatorsMax + 1;
   constexpr unsigned kRows = 3;  // of a page
   const std::string payload(1200, 'x');
@@ -230,9 +231,10 @@ TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joi
 
 // Goal: a join only tries its second page's lock and that of the parent (O1), and gives up without
 // them. Method: another session is at work there; the page moves alone.
-class MasstreeJoinLocked : public MasstreeJoinWindow, public ::testing::WithParamInterface<bool> {};
+class MasstreeJoinLockedTest : public MasstreeJoinWindowTest,
+                               public ::testing::WithParamInterface<bool> {};
 
-TEST_P(MasstreeJoinLocked, two_pages_one_of_which_or_whose_parent_is_locked_are_not_joined) {
+TEST_P(MasstreeJoinLockedTest, two_pages_one_of_which_or_whose_parent_is_locked_are_not_joined) {
   make_full(4);
   thin_page(0);
   thin_page(1);
@@ -257,9 +259,9 @@ TEST_P(MasstreeJoinLocked, two_pages_one_of_which_or_whose_parent_is_locked_are_
   EXPECT_EQ(verify().border_pages, 4u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Parent, MasstreeJoinLocked, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Parent, MasstreeJoinLockedTest, ::testing::Bool());
 
-class MasstreeJoinCount : public MasstreeJoinWindow {
+class MasstreeJoinCountTest : public MasstreeJoinWindowTest {
  protected:
   void join_first_two() {
     const std::uint64_t before = verify().border_pages;
@@ -273,7 +275,7 @@ class MasstreeJoinCount : public MasstreeJoinWindow {
 // Goal: the version of a parent changes by an adoption and a join together, although the number of
 // children is the same, so look_again() notices them. tests/models/shift_model.cc shows what would
 // be missed otherwise: shifts between the two loads of one pointer.
-TEST_F(MasstreeJoinCount, a_parent_that_gains_and_loses_a_child_has_another_version) {
+TEST_F(MasstreeJoinCountTest, a_parent_that_gains_and_loses_a_child_has_another_version) {
   make_full(4);
   thin_page(0);
   thin_page(1);
@@ -291,7 +293,7 @@ TEST_F(MasstreeJoinCount, a_parent_that_gains_and_loses_a_child_has_another_vers
 
 // Goal: joins go on when the parent's count of them overflows. Method: a parent with the highest
 // count.
-TEST_F(MasstreeJoinCount, a_parent_counts_on_from_zero) {
+TEST_F(MasstreeJoinCountTest, a_parent_counts_on_from_zero) {
   make_full(4);
   thin_page(0);
   thin_page(1);

@@ -35,7 +35,7 @@ class MasstreeColdDropTest : public MasstreeColdTest {
 // Goal: a transaction sees its own writes in a copy that is older than they are. Method: between
 // the making of another session's copy and its install, the page is made volatile, written to and
 // dropped.
-TEST_F(MasstreeColdDropTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
+TEST_F(MasstreeColdDropTest, own_writes_are_seen_in_a_copy_that_is_older_than_them) {
   load(10, key_of);
   glean_all();
   begin(1);
@@ -57,7 +57,7 @@ TEST_F(MasstreeColdDropTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
 // Goal: a scan of snapshot pages returns rows that its transaction has written since it read the
 // pointer. Method: another session makes the page volatile, the own write goes there, and a glean
 // drops it, so that the pointer has its old value again.
-TEST_F(MasstreeColdDropTest, AScanOfColdPagesMeetsOwnWritesWhosePagesCameAndWent) {
+TEST_F(MasstreeColdDropTest, a_scan_of_cold_pages_meets_own_writes_whose_pages_came_and_went) {
   load(kFew, key_of);
   glean_all();
   for (const int epochs : {0, 4}) {
@@ -86,7 +86,7 @@ TEST_F(MasstreeColdDropTest, AScanOfColdPagesMeetsOwnWritesWhosePagesCameAndWent
   }
 }
 
-TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
+TEST_F(MasstreeColdDropTest, a_write_finds_its_record_again) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
@@ -106,7 +106,7 @@ TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
   EXPECT_EQ(get_alone(1, deep_key(17)), std::nullopt);
 }
 // The lock phase has to find the records, as no call has done so since the drop.
-TEST_F(MasstreeColdDropTest, AWriteThatIsNotLookedAtAgainCommits) {
+TEST_F(MasstreeColdDropTest, a_write_that_is_not_looked_at_again_commits) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
@@ -122,7 +122,7 @@ TEST_F(MasstreeColdDropTest, AWriteThatIsNotLookedAtAgainCommits) {
   EXPECT_EQ(get_alone(1, deep_key(15)), std::string(5000, 'c'));
   EXPECT_EQ(get_alone(1, "fresh"), std::string(900, 'f'));
 }
-TEST_F(MasstreeColdDropTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+TEST_F(MasstreeColdDropTest, a_write_whose_page_was_dropped_and_made_again_by_others) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
@@ -135,7 +135,7 @@ TEST_F(MasstreeColdDropTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
   expect_commit(0);
   EXPECT_EQ(get_alone(1, deep_key(14)), "mine");
 }
-TEST_F(MasstreeColdDropTest, AnInsertConflictsIfTheKeyHasComeMeanwhile) {
+TEST_F(MasstreeColdDropTest, an_insert_conflicts_if_the_key_has_come_meanwhile) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, "fresh", "mine", WriteMode::kInsert).is_ok());
@@ -145,7 +145,7 @@ TEST_F(MasstreeColdDropTest, AnInsertConflictsIfTheKeyHasComeMeanwhile) {
   EXPECT_EQ(get_alone(1, "fresh"), "theirs");
 }
 // The dropped page in which the key was missing is no evidence: the key is in a snapshot by now.
-TEST_F(MasstreeColdDropTest, APremiseOfADroppedPageIsNotBelieved) {
+TEST_F(MasstreeColdDropTest, a_premise_of_a_dropped_page_is_not_believed) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, "fresh", "mine", WriteMode::kInsert).is_ok());
@@ -155,7 +155,7 @@ TEST_F(MasstreeColdDropTest, APremiseOfADroppedPageIsNotBelieved) {
   glean_all();
   EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);
 }
-TEST_F(MasstreeColdDropTest, AKeyThatWasReadErasedAndIsBackConflicts) {
+TEST_F(MasstreeColdDropTest, a_key_that_was_read_erased_and_is_back_conflicts) {
   load(kFew, deep_key);
   erase_alone(1, deep_key(14));
   begin(0);
@@ -165,7 +165,7 @@ TEST_F(MasstreeColdDropTest, AKeyThatWasReadErasedAndIsBackConflicts) {
   ASSERT_TRUE(put(0, deep_key(1900), "x").is_ok());
   expect_conflict(0, ConflictReason::kPageDropped);
 }
-TEST_F(MasstreeColdDropTest, ADropIsAConflictForWhoReadThere) {
+TEST_F(MasstreeColdDropTest, a_drop_is_a_conflict_for_who_read_there) {
   for (unsigned what = 0; what < 3; ++what) {
     load(kFew, deep_key);
     begin(0);
@@ -182,7 +182,7 @@ TEST_F(MasstreeColdDropTest, ADropIsAConflictForWhoReadThere) {
   }
 }
 // Goal: a read conflicts if its page has moved to twins and those were dropped.
-TEST_F(MasstreeColdDropTest, ADropOfTheTwinsIsAConflict) {
+TEST_F(MasstreeColdDropTest, a_drop_of_the_twins_is_a_conflict) {
   load(kFew, deep_key);
   begin(0);
   ASSERT_EQ(get(0, deep_key(14)), payload_of(14));
@@ -193,7 +193,7 @@ TEST_F(MasstreeColdDropTest, ADropOfTheTwinsIsAConflict) {
   ASSERT_TRUE(put(0, deep_key(1900), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-TEST_F(MasstreeColdDropTest, ALockedOrNewerRecordKeepsItsPages) {
+TEST_F(MasstreeColdDropTest, a_locked_or_newer_record_keeps_its_pages) {
   load(kFew, deep_key);
   all_.compose();
   put_alone(1, deep_key(14), "newer");
@@ -208,7 +208,7 @@ TEST_F(MasstreeColdDropTest, ALockedOrNewerRecordKeepsItsPages) {
   EXPECT_EQ(get_alone(1, deep_key(14)), "newer");
 }
 // Goal: the result of a prefetch is not used after its page was dropped.
-TEST_F(MasstreeColdDropTest, APrefetchedPageThatWasDropped) {
+TEST_F(MasstreeColdDropTest, a_prefetched_page_that_was_dropped) {
   load(kFew, key_of);
   begin(0);
   ASSERT_EQ(get(0, key_of(14)), payload_of(14));
@@ -221,7 +221,7 @@ TEST_F(MasstreeColdDropTest, APrefetchedPageThatWasDropped) {
 }
 // Goal: a storage with snapshot pages is dropped like others: a transaction in its volatile pages
 // reads on, no page of it is made volatile any more, and none is left.
-TEST_F(MasstreeColdDropTest, AStorageThatIsPartlyColdIsDropped) {
+TEST_F(MasstreeColdDropTest, a_storage_that_is_partly_cold_is_dropped) {
   load(kFew, deep_key);
   glean_all();
   put_alone(1, deep_key(14), "volatile");
@@ -232,7 +232,7 @@ TEST_F(MasstreeColdDropTest, AStorageThatIsPartlyColdIsDropped) {
   EXPECT_EQ(get(0, deep_key(200)), payload_of(200));
   EXPECT_EQ(put(0, deep_key(200), "x").code(), ErrorCode::kConflict);
 }
-TEST_F(MasstreeColdDropTest, AStorageWhoseRootIsColdIsDropped) {
+TEST_F(MasstreeColdDropTest, a_storage_whose_root_is_cold_is_dropped) {
   load(kFew, deep_key);
   glean_all();
   begin(0);

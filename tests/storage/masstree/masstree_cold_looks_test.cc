@@ -38,7 +38,7 @@ class MasstreeColdLooksTest : public MasstreeColdTest {
 
 // Goal: a page that another session makes volatile between two loads of its pointer is read where
 // it is now, without a conflict. Method: the pointers of the root, of a child, and of a layer.
-TEST_F(MasstreeColdLooksTest, APointerThatChangesBehindTheFirstLookIsNotBelieved) {
+TEST_F(MasstreeColdLooksTest, a_pointer_that_changes_behind_the_first_look_is_not_believed) {
   const auto changes = [&](const std::string& key) {
     begin(0);
     const AtSyncPoint other("masstree:cold_seen", [&] { put_alone(1, key, "changed"); });
@@ -62,7 +62,7 @@ TEST_F(MasstreeColdLooksTest, APointerThatChangesBehindTheFirstLookIsNotBelieved
 
 // Goal: a snapshot page with other fences than its pointer's is refused even if it has the slice,
 // because rows could be missed. Method: the pointer leads to the page of an earlier snapshot.
-TEST_F(MasstreeColdLooksTest, APageWithOtherFencesIsNotTakenForTheOneOfItsPointer) {
+TEST_F(MasstreeColdLooksTest, a_page_with_other_fences_is_not_taken_for_the_one_of_its_pointer) {
   load(kFew, key_of);
   glean_all();
   const page::SnapshotPageId before = all_.root();
@@ -98,7 +98,7 @@ class MasstreeShiftedLooksTest : public MasstreeColdLooksTest {
 // not fail if the page of that id cannot be read. Method: the pointer to a volatile page has the id
 // of a page whose file was removed (M38). It is put beside the null half of its cold neighbour, as
 // within a store, until the page has been requested.
-TEST_F(MasstreeShiftedLooksTest, APageThatNoPointerLeadsToNeedNotBeReadable) {
+TEST_F(MasstreeShiftedLooksTest, a_page_that_no_pointer_leads_to_need_not_be_readable) {
   const std::string hot = key_of(1'000);
   load(kFew, key_of);
   glean_all();

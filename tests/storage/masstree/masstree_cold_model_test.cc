@@ -24,18 +24,20 @@ class MasstreeInstalledModelTest : public MasstreeColdModelTest {
   MasstreeInstalledModelTest() : MasstreeColdModelTest(install) {}
 };
 
-TEST_F(MasstreeColdModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 12'000, 0); }
-TEST_F(MasstreeColdModelTest, EqualsAMapAfterAnythingElse) {
+TEST_F(MasstreeColdModelTest, equals_a_map_after_anything) {
+  run(testing::test_seed(1), 12'000, 0);
+}
+TEST_F(MasstreeColdModelTest, equals_a_map_after_anything_else) {
   run(testing::test_seed(1) + 1, 12'000, 0);
 }
-TEST_F(MasstreeColdModelTest, EqualsAMapAfterALoad) {
+TEST_F(MasstreeColdModelTest, equals_a_map_after_a_load) {
   run(testing::test_seed(1) + 2, 12'000, 6000);
 }
 
-TEST_F(MasstreeInstalledModelTest, EqualsAMapAfterAnything) {
+TEST_F(MasstreeInstalledModelTest, equals_a_map_after_anything) {
   run(testing::test_seed(1) + 3, 12'000, 0);
 }
-TEST_F(MasstreeInstalledModelTest, EqualsAMapAfterALoad) {
+TEST_F(MasstreeInstalledModelTest, equals_a_map_after_a_load) {
   run(testing::test_seed(1) + 4, 12'000, 6000);
 }
 

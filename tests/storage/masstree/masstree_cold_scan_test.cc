@@ -38,7 +38,7 @@ class MasstreeColdScanTest : public MasstreeColdTest {
   }
 };
 
-TEST_F(MasstreeColdScanTest, ScansOfAColdTreeMakeNothingVolatile) {
+TEST_F(MasstreeColdScanTest, scans_of_a_cold_tree_make_nothing_volatile) {
   for (const bool deep : {false, true}) {
     const auto key = [deep](std::uint64_t i) { return deep ? "d" + deep_key(i) : key_of(i); };
     load(kRows, key);
@@ -51,11 +51,11 @@ TEST_F(MasstreeColdScanTest, ScansOfAColdTreeMakeNothingVolatile) {
     expect_rows(key(kRows - 1), key(kRows - 1) + "x", rows_of(kRows - 1, kRows, key));
   }
 }
-TEST_F(MasstreeColdScanTest, AnEmptyColdTreeHasNoRows) {
+TEST_F(MasstreeColdScanTest, an_empty_cold_tree_has_no_rows) {
   glean_all();
   expect_rows("", "", {});
 }
-TEST_F(MasstreeColdScanTest, ScansOverPagesOfBothKinds) {
+TEST_F(MasstreeColdScanTest, scans_over_pages_of_both_kinds) {
   load(kRows, deep_key);
   glean_all();
   for (unsigned i = 0; i < kRows; i += 613) put_alone(1, deep_key(i), payload_of(i));
@@ -67,7 +67,7 @@ TEST_F(MasstreeColdScanTest, ScansOverPagesOfBothKinds) {
   EXPECT_GT(volatile_pages(), 0u);
   expect_rows("", "", rows_of(0, kRows, deep_key));
 }
-TEST_F(MasstreeColdScanTest, PayloadsInChainsOfASnapshot) {
+TEST_F(MasstreeColdScanTest, payloads_in_chains_of_a_snapshot) {
   std::vector<Row> rows;
   begin(0);
   for (unsigned i = 0; i < 50; ++i) {
@@ -81,7 +81,7 @@ TEST_F(MasstreeColdScanTest, PayloadsInChainsOfASnapshot) {
   expect_rows("", "", rows);
 }
 // Goal: a long scan remembers one pointer for all cold pages below it.
-TEST_F(MasstreeColdScanTest, APointerIsRememberedOnceForAllBelow) {
+TEST_F(MasstreeColdScanTest, a_pointer_is_remembered_once_for_all_below) {
   load(kRows, deep_key);
   glean_all();
   begin(0);
@@ -90,7 +90,7 @@ TEST_F(MasstreeColdScanTest, APointerIsRememberedOnceForAllBelow) {
   EXPECT_TRUE(ctx(0).sets().reads().is_empty());
   expect_commit(0);
 }
-TEST_F(MasstreeColdScanTest, AnInsertIntoARangeThatWasScannedColdConflicts) {
+TEST_F(MasstreeColdScanTest, an_insert_into_a_range_that_was_scanned_cold_conflicts) {
   load(kRows, deep_key);
   glean_all();
   begin(0);
@@ -100,7 +100,7 @@ TEST_F(MasstreeColdScanTest, AnInsertIntoARangeThatWasScannedColdConflicts) {
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
 // Goal: own writes ahead of a cursor in snapshot pages are seen, and no row is lost or repeated.
-TEST_F(MasstreeColdScanTest, OwnWritesAheadAndBehindInARangeThatIsReadCold) {
+TEST_F(MasstreeColdScanTest, own_writes_ahead_and_behind_in_a_range_that_is_read_cold) {
   for (const bool deep : {false, true}) {
     const auto key = [deep](std::uint64_t i) { return deep ? "d" + deep_key(i) : key_of(i); };
     load(2000, key);
@@ -139,7 +139,7 @@ TEST_F(MasstreeColdScanTest, OwnWritesAheadAndBehindInARangeThatIsReadCold) {
   }
 }
 // Goal: own writes to pages that were dropped meanwhile are in the scan.
-TEST_F(MasstreeColdScanTest, OwnWritesToDroppedPages) {
+TEST_F(MasstreeColdScanTest, own_writes_to_dropped_pages) {
   load(2000, deep_key);
   begin(0);
   ASSERT_TRUE(put(0, deep_key(100), "mine").is_ok());
@@ -151,7 +151,7 @@ TEST_F(MasstreeColdScanTest, OwnWritesToDroppedPages) {
   EXPECT_EQ(rows[2], Row(deep_key(100) + "x", "new"));
   expect_commit(0);
 }
-TEST_F(MasstreeColdScanTest, ACursorWhosePageWasDroppedGoesOnInSnapshotPages) {
+TEST_F(MasstreeColdScanTest, a_cursor_whose_page_was_dropped_goes_on_in_snapshot_pages) {
   for (const bool reverse : {false, true}) {
     load(2000, deep_key);
     begin(0);
@@ -169,7 +169,7 @@ TEST_F(MasstreeColdScanTest, ACursorWhosePageWasDroppedGoesOnInSnapshotPages) {
 }
 // Every read fails in turn: one that fails ahead of the scan is tried again when the page is
 // needed.
-TEST_F(MasstreeColdScanTest, APageThatCannotBeReadIsAnErrorOfTheScan) {
+TEST_F(MasstreeColdScanTest, a_page_that_cannot_be_read_is_an_error_of_the_scan) {
   load(kRows, key_of);
   glean_all();
   begin(0);

@@ -6,7 +6,7 @@
 namespace foedus::storage::masstree {
 namespace {
 
-TEST_F(MasstreeColdTest, ReadsOfAColdTreeMakeNothingVolatile) {
+TEST_F(MasstreeColdTest, reads_of_a_cold_tree_make_nothing_volatile) {
   load(kRows, key_of);
   glean_all();
   check(1, kRows, key_of);
@@ -17,7 +17,7 @@ TEST_F(MasstreeColdTest, ReadsOfAColdTreeMakeNothingVolatile) {
   }
   EXPECT_EQ(volatile_pages(), 0u);
 }
-TEST_F(MasstreeColdTest, ReadsOfColdLayersMakeNothingVolatile) {
+TEST_F(MasstreeColdTest, reads_of_cold_layers_make_nothing_volatile) {
   load(kRows, deep_key);
   glean_all();
   check(1, kRows, deep_key);
@@ -27,7 +27,7 @@ TEST_F(MasstreeColdTest, ReadsOfColdLayersMakeNothingVolatile) {
   }
   EXPECT_EQ(volatile_pages(), 0u);
 }
-TEST_F(MasstreeColdTest, AStorageWithoutRecordsIsColdAfterAGlean) {
+TEST_F(MasstreeColdTest, a_storage_without_records_is_cold_after_a_glean) {
   glean_all();
   EXPECT_EQ(get_alone(0, "nothing"), std::nullopt);
   EXPECT_EQ(volatile_pages(), 0u);
@@ -35,7 +35,7 @@ TEST_F(MasstreeColdTest, AStorageWithoutRecordsIsColdAfterAGlean) {
   EXPECT_EQ(get_alone(1, "something"), "x");
   EXPECT_EQ(get_alone(1, "nothing"), std::nullopt);
 }
-TEST_F(MasstreeColdTest, ManyGleans) {
+TEST_F(MasstreeColdTest, many_gleans) {
   load(kRows, key_of);
   glean_all();
   for (unsigned round = 1; round < 8; ++round) {
@@ -49,7 +49,7 @@ TEST_F(MasstreeColdTest, ManyGleans) {
     check(3, kRows, key_of);
   }
 }
-TEST_F(MasstreeColdTest, AWriteMakesItsPathVolatileAndNoMore) {
+TEST_F(MasstreeColdTest, a_write_makes_its_path_volatile_and_no_more) {
   load(kRows, key_of);
   glean_all();
   put_alone(1, key_of(14), "changed");
@@ -60,7 +60,7 @@ TEST_F(MasstreeColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_EQ(volatile_pages(), 3u);
 }
 // P3: the snapshot's root stays in the pointer when the tree grows.
-TEST_F(MasstreeColdTest, ATreeThatGrowsKeepsTheSnapshotsRoot) {
+TEST_F(MasstreeColdTest, a_tree_that_grows_keeps_the_snapshots_root) {
   load(20, key_of);
   glean_all();
   for (unsigned i = 20; i < 400; ++i) put_alone(1, key_of(i), payload_of(i));
@@ -70,7 +70,7 @@ TEST_F(MasstreeColdTest, ATreeThatGrowsKeepsTheSnapshotsRoot) {
 }
 // Goal: each operation finds the rows of the snapshot, and changes them as it changes volatile
 // ones.
-TEST_F(MasstreeColdTest, EveryOperationOnAColdRecord) {
+TEST_F(MasstreeColdTest, every_operation_on_a_cold_record) {
   for (const bool deep : {false, true}) {
     const auto key = [deep](std::uint64_t i) { return deep ? deep_key(i) : key_of(1000 + i); };
     load(2000, key);
@@ -112,7 +112,7 @@ TEST_F(MasstreeColdTest, EveryOperationOnAColdRecord) {
     EXPECT_EQ(volatile_pages(), 0u);
   }
 }
-TEST_F(MasstreeColdTest, PayloadsInChainsOfASnapshot) {
+TEST_F(MasstreeColdTest, payloads_in_chains_of_a_snapshot) {
   const std::string large(10'000, 'L');
   begin(0);
   for (unsigned i = 0; i < 100; ++i) ASSERT_TRUE(put(0, key_of(i), large).is_ok());
@@ -141,7 +141,7 @@ TEST_F(MasstreeColdTest, PayloadsInChainsOfASnapshot) {
     if (!again) glean_all();
   }
 }
-TEST_F(MasstreeColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+TEST_F(MasstreeColdTest, a_page_that_cannot_be_read_is_an_error_of_its_reader_alone) {
   load(kRows, key_of);
   glean_all();
   begin(0);
@@ -157,7 +157,7 @@ TEST_F(MasstreeColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
 
 // ---- sets of a transaction
 
-TEST_F(MasstreeColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
+TEST_F(MasstreeColdTest, a_read_of_a_snapshot_page_conflicts_with_a_later_write_there) {
   load(kRows, key_of);
   glean_all();
   begin(0);
@@ -166,7 +166,7 @@ TEST_F(MasstreeColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
   ASSERT_TRUE(put(0, key_of(13'000), "x").is_ok());
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
-TEST_F(MasstreeColdTest, AKeyMissedInASnapshotPageConflictsWithALaterInsert) {
+TEST_F(MasstreeColdTest, a_key_missed_in_a_snapshot_page_conflicts_with_a_later_insert) {
   load(kRows, key_of);
   glean_all();
   begin(0);
@@ -176,7 +176,7 @@ TEST_F(MasstreeColdTest, AKeyMissedInASnapshotPageConflictsWithALaterInsert) {
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
 // Two transactions read each other's writes in snapshot pages: one of them must fail.
-TEST_F(MasstreeColdTest, NoWriteSkewOverSnapshotPages) {
+TEST_F(MasstreeColdTest, no_write_skew_over_snapshot_pages) {
   for (const unsigned far : {15u, 13'000u}) {
     load(kRows, key_of);
     glean_all();
@@ -191,7 +191,7 @@ TEST_F(MasstreeColdTest, NoWriteSkewOverSnapshotPages) {
     EXPECT_FALSE(first && second);
   }
 }
-TEST_F(MasstreeColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
+TEST_F(MasstreeColdTest, an_own_install_does_not_hide_later_writes_of_others) {
   for (const char* const what : {"record", "absence", "layer"}) {
     load(20, key_of);
     load(200, [](std::uint64_t i) { return "layer---" + key_of(i); });
@@ -211,7 +211,7 @@ TEST_F(MasstreeColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
     expect_commit(1);
   }
 }
-TEST_F(MasstreeColdTest, AnOwnInstallIsNoConflict) {
+TEST_F(MasstreeColdTest, an_own_install_is_no_conflict) {
   load(kRows, deep_key);
   glean_all();
   begin(0);
@@ -228,7 +228,7 @@ TEST_F(MasstreeColdTest, AnOwnInstallIsNoConflict) {
   EXPECT_EQ(get_alone(1, deep_key(14)), "b");
 }
 // Goal: own inserts that split pages which the transaction has made volatile are no conflict.
-TEST_F(MasstreeColdTest, OwnInsertsIntoPagesThatWereReadColdAreNoConflict) {
+TEST_F(MasstreeColdTest, own_inserts_into_pages_that_were_read_cold_are_no_conflict) {
   load(300, key_of);
   glean_all();
   begin(0);
@@ -249,7 +249,7 @@ TEST_F(MasstreeColdTest, OwnInsertsIntoPagesThatWereReadColdAreNoConflict) {
 // ---- interleavings
 
 // Goal: splits of pages and shifts of children do not invalidate a reader's pointer.
-TEST_F(MasstreeColdTest, SplitsOfTheHolderAreNoConflict) {
+TEST_F(MasstreeColdTest, splits_of_the_holder_are_no_conflict) {
   load(kRows, key_of);
   glean_all();
   put_alone(1, key_of(14), "its path is volatile now");
@@ -270,7 +270,7 @@ TEST_F(MasstreeColdTest, SplitsOfTheHolderAreNoConflict) {
   ASSERT_TRUE(put(0, key_of(4000), "x").is_ok());
   expect_commit(0);
 }
-TEST_F(MasstreeColdTest, AnInstallBehindASplitOfTheHolderIsSeen) {
+TEST_F(MasstreeColdTest, an_install_behind_a_split_of_the_holder_is_seen) {
   load(kRows, key_of);
   glean_all();
   put_alone(1, key_of(14), "its path is volatile now");
@@ -282,7 +282,7 @@ TEST_F(MasstreeColdTest, AnInstallBehindASplitOfTheHolderIsSeen) {
   expect_conflict(0, ConflictReason::kPageInstalled);
 }
 // Splits do not invalidate a reader's pointer to a layer.
-TEST_F(MasstreeColdTest, SplitsOfThePageAboveALayerAreNoConflict) {
+TEST_F(MasstreeColdTest, splits_of_the_page_above_a_layer_are_no_conflict) {
   for (const bool installs : {false, true}) {
     load(kRows, deep_key);
     glean_all();
@@ -300,7 +300,7 @@ TEST_F(MasstreeColdTest, SplitsOfThePageAboveALayerAreNoConflict) {
     }
   }
 }
-TEST_F(MasstreeColdTest, OneOfTwoInstallsWins) {
+TEST_F(MasstreeColdTest, one_of_two_installs_wins) {
   load(kRows, deep_key);
   glean_all();
   std::uint64_t won = 0;
@@ -322,7 +322,7 @@ TEST_F(MasstreeColdTest, OneOfTwoInstallsWins) {
   EXPECT_EQ(get_alone(2, deep_key(15)), "theirs");
 }
 // Goal: a copy of a snapshot page that is outdated by now is not installed.
-TEST_F(MasstreeColdTest, AGleanBetweenTheCopyAndItsInstall) {
+TEST_F(MasstreeColdTest, a_glean_between_the_copy_and_its_install) {
   load(kRows, deep_key);
   glean_all();
   begin(0);
@@ -339,7 +339,7 @@ TEST_F(MasstreeColdTest, AGleanBetweenTheCopyAndItsInstall) {
   EXPECT_EQ(get_alone(2, deep_key(15)), "newer");
 }
 // The volatile pointer becomes non-null and null again between a read and its verify.
-TEST_F(MasstreeColdTest, APointerThatIsNullAgainHasChanged) {
+TEST_F(MasstreeColdTest, a_pointer_that_is_null_again_has_changed) {
   load(kRows, deep_key);
   glean_all();
   begin(0);
@@ -349,7 +349,7 @@ TEST_F(MasstreeColdTest, APointerThatIsNullAgainHasChanged) {
   ASSERT_TRUE(put(0, deep_key(13'000), "x").is_ok());
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
 }
-TEST_F(MasstreeColdTest, AnInstallBetweenTheReadAndTheEndOfItsSearch) {
+TEST_F(MasstreeColdTest, an_install_between_the_read_and_the_end_of_its_search) {
   load(kRows, key_of);
   glean_all();
   begin(0);

@@ -25,31 +25,33 @@ class MasstreeNestedInstallTest : public MasstreeNestedModelTest {
   MasstreeNestedInstallTest() : MasstreeNestedModelTest(install) {}
 };
 
-TEST_F(MasstreeNestedModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 6000, 0); }
-TEST_F(MasstreeNestedModelTest, EqualsAMapAfterLargePayloadsAndErasedRuns) {
+TEST_F(MasstreeNestedModelTest, equals_a_map_after_anything) {
+  run(testing::test_seed(1), 6000, 0);
+}
+TEST_F(MasstreeNestedModelTest, equals_a_map_after_large_payloads_and_erased_runs) {
   options_.has_large_payloads = true;
   options_.writes_runs = true;
   run(testing::test_seed(1) + 1, 6000, 0);
 }
-TEST_F(MasstreeNestedModelTest, EqualsAMapAfterALoadWithoutPages) {
+TEST_F(MasstreeNestedModelTest, equals_a_map_after_a_load_without_pages) {
   options_.spends_pages = true;
   options_.writes_runs = true;
   run(testing::test_seed(1) + 2, 6000, 2000);
 }
-TEST_F(MasstreeNestedModelTest, EqualsAMapInCrowdedSlicesWithoutPages) {
+TEST_F(MasstreeNestedModelTest, equals_a_map_in_crowded_slices_without_pages) {
   options_.spends_pages = true;
   run_crowded(testing::test_seed(1) + 3, 12'000);
 }
 
-TEST_F(MasstreeNestedInstallTest, EqualsAMapAfterLargePayloads) {
+TEST_F(MasstreeNestedInstallTest, equals_a_map_after_large_payloads) {
   options_.has_large_payloads = true;
   run(testing::test_seed(1) + 4, 6000, 0);
 }
-TEST_F(MasstreeNestedInstallTest, EqualsAMapAfterALoadAndErasedRuns) {
+TEST_F(MasstreeNestedInstallTest, equals_a_map_after_a_load_and_erased_runs) {
   options_.writes_runs = true;
   run(testing::test_seed(1) + 5, 6000, 2000);
 }
-TEST_F(MasstreeNestedInstallTest, EqualsAMapInCrowdedSlicesWithoutPages) {
+TEST_F(MasstreeNestedInstallTest, equals_a_map_in_crowded_slices_without_pages) {
   options_.spends_pages = true;
   options_.writes_runs = true;
   run_crowded(testing::test_seed(1) + 6, 12'000);

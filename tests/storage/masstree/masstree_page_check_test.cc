@@ -56,7 +56,7 @@ void set_slot(BorderPage* page, unsigned index, Slot slot) {
   page->slot_word(index).store_relaxed(slot.word());
 }
 
-TEST(MasstreePageCheck, a_page_is_of_a_tree) {
+TEST(MasstreePageCheckTest, a_page_is_of_a_tree) {
   border_says("records above the lowest level", [](BorderPage& page) { page.header.level = 1; });
   interior_says("a level of no tree", [](InteriorPage& page) { page.header.level = 0; });
   interior_says("a level of no tree",
@@ -72,7 +72,7 @@ TEST(MasstreePageCheck, a_page_is_of_a_tree) {
   both_say("it has foster twins", [](TreePage& page) { page.foster_major.store_relaxed(1); });
 }
 
-TEST(MasstreePageCheck, a_border_page_counts_what_it_has) {
+TEST(MasstreePageCheckTest, a_border_page_counts_what_it_has) {
   border_says("more keys than a page can have",
               [](BorderPage& page) { count(&page.header, BorderPage::kKeysMax + 1); });
   border_says("it says that not all keys are sorted", [](BorderPage& page) {
@@ -84,7 +84,7 @@ TEST(MasstreePageCheck, a_border_page_counts_what_it_has) {
   });
 }
 
-TEST(MasstreePageCheck, records_lie_one_behind_the_other) {
+TEST(MasstreePageCheckTest, records_lie_one_behind_the_other) {
   record_says(kPlace, [](BorderPage& page, unsigned i) {
     const Slot slot = page.slot(i);
     set_slot(&page, i,
@@ -103,7 +103,7 @@ TEST(MasstreePageCheck, records_lie_one_behind_the_other) {
 
 // Goal: the last record must begin after the directory. Method: records are so long that the last
 // one begins in the unused part of the directory.
-TEST(MasstreePageCheck, records_do_not_reach_into_the_directory) {
+TEST(MasstreePageCheckTest, records_do_not_reach_into_the_directory) {
   border_says(kPlace, [](BorderPage& page) {
     constexpr unsigned kKeys = 49;  // one in the last group
     const Tid tid(SoundPages::get().newest(), 1);
@@ -125,7 +125,7 @@ TEST(MasstreePageCheck, records_do_not_reach_into_the_directory) {
   });
 }
 
-TEST(MasstreePageCheck, keys_are_in_order_and_in_the_range_of_the_page) {
+TEST(MasstreePageCheckTest, keys_are_in_order_and_in_the_range_of_the_page) {
   border_says("a key outside of its range", [](BorderPage& page) { page.low = page.slice(0) + 1; });
   border_says("a key outside of its range", [](BorderPage& page) {
     const unsigned keys = page.header.load_version().keys();
@@ -158,7 +158,7 @@ TEST(MasstreePageCheck, keys_are_in_order_and_in_the_range_of_the_page) {
   second_becomes([](std::uint64_t before) { return before - 1; });
 }
 
-TEST(MasstreePageCheck, a_record_is_there_and_of_a_key_that_can_be) {
+TEST(MasstreePageCheckTest, a_record_is_there_and_of_a_key_that_can_be) {
   const auto tid_becomes = [](auto&& tid_for) {
     record_says(kLocked, [&](BorderPage& page, unsigned i) {
       if (page.slot(i).is_layer()) return false;
@@ -187,7 +187,7 @@ TEST(MasstreePageCheck, a_record_is_there_and_of_a_key_that_can_be) {
   });
 }
 
-TEST(MasstreePageCheck, a_payload_is_of_its_room) {
+TEST(MasstreePageCheckTest, a_payload_is_of_its_room) {
   record_says(kRoom, [](BorderPage& page, unsigned i) {
     const Slot slot = page.slot(i);
     if (slot.is_layer() || slot.is_chain()) return false;
@@ -227,7 +227,7 @@ TEST(MasstreePageCheck, a_payload_is_of_its_room) {
   });
 }
 
-TEST(MasstreePageCheck, a_next_layer_is_one) {
+TEST(MasstreePageCheckTest, a_next_layer_is_one) {
   layer_says(kNextLayer, [](BorderPage& page, unsigned i) {
     set_slot(&page, i, page.slot(i).with_payload(Slot::kLayer + 1));
     return true;
@@ -266,7 +266,7 @@ TEST(MasstreePageCheck, a_next_layer_is_one) {
   });
 }
 
-TEST(MasstreePageCheck, an_interior_page_leads_on_and_its_separators_ascend) {
+TEST(MasstreePageCheckTest, an_interior_page_leads_on_and_its_separators_ascend) {
   constexpr const char* kChildren = "too many children";
   interior_says(kChildren,
                 [](InteriorPage& page) { count(&page.header, InteriorPage::kSeparatorsMax + 1); });
@@ -292,7 +292,7 @@ TEST(MasstreePageCheck, an_interior_page_leads_on_and_its_separators_ascend) {
   });
 }
 
-TEST(MasstreePageCheck, a_pointer_is_for_one_page) {
+TEST(MasstreePageCheckTest, a_pointer_is_for_one_page) {
   auto copy = std::make_unique<PageBytes>();
   for (const auto& page : SoundPages::get().all()) {
     if (page->header()->kind == PageKind::kMasstreeBorder) *copy = *page;

@@ -6,12 +6,12 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreeMemory = MasstreeTest;
+using MasstreeMemoryTest = MasstreeTest;
 
 // Goal: an insert that cannot update its own transaction's scan leaves the page unchanged: other
 // sessions insert there and find their rows. Method: the scanned page, which is full, moves to
 // twins, and both are remembered before the insert; the second one needs memory.
-TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_it_was) {
+TEST_F(MasstreeMemoryTest, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_it_was) {
   fill(0, 0, 640, 10);
   begin(2);
   EXPECT_EQ(scan(2, "", "").size(), 64u);
@@ -38,7 +38,7 @@ TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_
 
 // Goal: the pages of a large payload are freed if its write is refused and there is no memory for
 // the error. Method: its log record does not fit into the transaction's part of the ring.
-TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
+TEST(MasstreeMemoryOfLogTest, a_chain_whose_write_is_refused_is_given_back) {
   Rig rig(StorageKind::kMasstree, 1, 64u << 20, 64u << 10);
   occ::TxnContext& ctx = rig.session(0).begin();
   const std::string payload(20'000, 'x');
@@ -65,7 +65,7 @@ TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
 // Goal: an erasure that joins pages with rows of its transaction allocates the memory for the moves
 // before it takes a lock or a page. Method: six such rows, and enough rows elsewhere that the index
 // of the write set has space for the new places of some of the six, not of all.
-TEST_F(MasstreeMemory, an_erasure_that_has_no_memory_for_moves_leaves_the_pages) {
+TEST_F(MasstreeMemoryTest, an_erasure_that_has_no_memory_for_moves_leaves_the_pages) {
   constexpr unsigned kKeys = 2 * 27;  // of two full pages
   constexpr unsigned kOthers = 247;
   const std::string payload(100, 'x');

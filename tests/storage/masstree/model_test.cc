@@ -50,7 +50,7 @@ std::string payload_of(base::Random* random) {
   return payload;
 }
 
-class MasstreeModel : public ::testing::Test {
+class MasstreeModelTest : public ::testing::Test {
  protected:
   Rig rig_{StorageKind::kMasstree};
   RigSession& session_ = rig_.session(0);
@@ -139,7 +139,7 @@ class MasstreeModel : public ::testing::Test {
 
 // Goal: every operation has the result of std::map, within and across transactions, committed and
 // rolled back. Method: random operations on keys that collide in every way.
-TEST_F(MasstreeModel, answers_as_a_map_does) {
+TEST_F(MasstreeModelTest, answers_as_a_map_does) {
   base::Random random(seed());
   for (int round = 0; round < 1500; ++round) {
     const Model before = model_;
@@ -183,7 +183,7 @@ TEST_F(MasstreeModel, answers_as_a_map_does) {
 }
 
 // Goal: interior pages of several levels, in any order of insertion. Method: many integer keys.
-TEST_F(MasstreeModel, finds_integer_keys_inserted_in_any_order) {
+TEST_F(MasstreeModelTest, finds_integer_keys_inserted_in_any_order) {
   base::Random random(seed() + 1);
   for (int order = 0; order < 3; ++order) {
     Rig rig(StorageKind::kMasstree);
@@ -225,7 +225,7 @@ TEST_F(MasstreeModel, finds_integer_keys_inserted_in_any_order) {
 }
 
 // Goal: dropping a storage frees every page, those of layers and chains included.
-TEST_F(MasstreeModel, a_dropped_storage_gives_back_all_pages) {
+TEST_F(MasstreeModelTest, a_dropped_storage_gives_back_all_pages) {
   base::Random random(seed() + 2);
   session_.begin();
   for (int i = 0; i < 3000; ++i) {

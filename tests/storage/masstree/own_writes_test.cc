@@ -4,9 +4,9 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreeOwn = MasstreeTest;
+using MasstreeOwnTest = MasstreeTest;
 
-TEST_F(MasstreeOwn, a_cursor_sees_own_writes_ahead_and_not_behind) {
+TEST_F(MasstreeOwnTest, a_cursor_sees_own_writes_ahead_and_not_behind) {
   fill(0, 0, 100, 10);
   for (const bool reverse : {false, true}) {
     begin(0);
@@ -39,7 +39,7 @@ TEST_F(MasstreeOwn, a_cursor_sees_own_writes_ahead_and_not_behind) {
 
 // Goal: a scan sees the rows that its transaction inserts ahead of it, through splits and new
 // layers.
-TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_causes) {
+TEST_F(MasstreeOwnTest, a_cursor_follows_splits_and_layers_that_its_transaction_causes) {
   fill(0, 0, 1000, 20);
   for (const bool reverse : {false, true}) {
     begin(0);
@@ -74,9 +74,9 @@ TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_caus
 }
 
 // A read of a record with an own write to a part, which moves after it was found.
-class MasstreeOwnPart : public MasstreeTest {
+class MasstreeOwnPartTest : public MasstreeTest {
  protected:
-  MasstreeOwnPart() {
+  MasstreeOwnPartTest() {
     fill(0, 0, 40, 1, "........");
     begin(0);
     put(0, kLayered, "........");
@@ -103,7 +103,7 @@ class MasstreeOwnPart : public MasstreeTest {
   static constexpr std::string_view kSeen = "..own...";
 };
 
-TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_moves_before_the_copy) {
+TEST_F(MasstreeOwnPartTest, a_read_sees_it_on_a_record_that_another_moves_before_the_copy) {
   write_own_part(key_of(5));
   const AtSyncPoint found("occ:read_own", [&] { move_records(); });
   EXPECT_EQ(get(0, key_of(5)), kSeen);
@@ -111,7 +111,8 @@ TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_moves_before_the
   expect_commit(0);
 }
 
-TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_puts_into_a_layer_before_the_copy) {
+TEST_F(MasstreeOwnPartTest,
+       a_read_sees_it_on_a_record_that_another_puts_into_a_layer_before_the_copy) {
   write_own_part(kLayered);
   const AtSyncPoint found("occ:read_own", [&] { make_layer(); });
   EXPECT_EQ(get(0, kLayered), kSeen);
@@ -119,7 +120,7 @@ TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_puts_into_a_laye
   expect_commit(0);
 }
 
-TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_moves_before_the_copy) {
+TEST_F(MasstreeOwnPartTest, a_cursor_sees_it_on_a_record_that_another_moves_before_the_copy) {
   write_own_part(key_of(5));
   const AtSyncPoint found("occ:read_own", [&] { move_records(); });
   masstree::Cursor cursor;
@@ -133,7 +134,7 @@ TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_moves_before_t
   rig_.session(0).rollback();
 }
 
-TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_puts_into_a_layer) {
+TEST_F(MasstreeOwnPartTest, a_cursor_sees_it_on_a_record_that_another_puts_into_a_layer) {
   write_own_part(kLayered);
   const AtSyncPoint found("occ:read_own", [&] { make_layer(); });
   masstree::Cursor cursor;
@@ -146,7 +147,7 @@ TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_puts_into_a_la
   rig_.session(0).rollback();
 }
 
-TEST_F(MasstreeOwn, a_layer_made_at_the_position_of_a_cursor_is_entered_behind_it) {
+TEST_F(MasstreeOwnTest, a_layer_made_at_the_position_of_a_cursor_is_entered_behind_it) {
   begin(0);
   put(0, "samesliceM", "m");
   put(0, "zzz", "z");
@@ -167,7 +168,7 @@ TEST_F(MasstreeOwn, a_layer_made_at_the_position_of_a_cursor_is_entered_behind_i
   }
 }
 
-TEST_F(MasstreeOwn, writes_are_seen_after_others_moved_their_records) {
+TEST_F(MasstreeOwnTest, writes_are_seen_after_others_moved_their_records) {
   fill(0, 0, 300, 10);
   begin(0);
   put(0, key_of(20), "mine");
@@ -197,7 +198,7 @@ TEST_F(MasstreeOwn, writes_are_seen_after_others_moved_their_records) {
 
 // The transaction writes more rows than a page holds: each split takes its uncommitted writes
 // along.
-TEST_F(MasstreeOwn, very_many_writes_are_seen_after_their_pages_were_split) {
+TEST_F(MasstreeOwnTest, very_many_writes_are_seen_after_their_pages_were_split) {
   constexpr unsigned kKeys = 2000;
   begin(0);
   for (unsigned i = 0; i < kKeys; ++i) insert(0, key_of(i * 7 % kKeys), "own");
@@ -210,7 +211,7 @@ TEST_F(MasstreeOwn, very_many_writes_are_seen_after_their_pages_were_split) {
 }
 
 // Goal: the lock of get_for_update moves with its record when its own transaction splits the page.
-TEST_F(MasstreeOwn, a_held_lock_moves_with_its_record) {
+TEST_F(MasstreeOwnTest, a_held_lock_moves_with_its_record) {
   fill(0, 0, 640, 10);
   begin(0);
   char bytes[64];
@@ -229,7 +230,7 @@ TEST_F(MasstreeOwn, a_held_lock_moves_with_its_record) {
   verify();
 }
 
-TEST_F(MasstreeOwn, a_lock_that_another_holds_keeps_its_page_from_moving) {
+TEST_F(MasstreeOwnTest, a_lock_that_another_holds_keeps_its_page_from_moving) {
   fill(0, 0, 640, 10);
   begin(0);
   char bytes[64];
@@ -248,7 +249,7 @@ TEST_F(MasstreeOwn, a_lock_that_another_holds_keeps_its_page_from_moving) {
 }
 
 // Goal: P7. A key that was erased, purged by a split and inserted again gets a TID above its past.
-TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
+TEST_F(MasstreeOwnTest, a_purged_key_comes_back_above_its_erasure) {
   fill(0, 0, 640, 10);
   for (int i = 0; i < 20; ++i) {  // ordinals grow within the epoch
     begin(0);
@@ -271,7 +272,7 @@ TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
 // Session 3 has written to a record, and reads it while another session moves it. Session 1 begins
 // then, some epochs after the records were marked or the clock was read for the birth of their new
 // page, and writes to one of them.
-class MasstreeOwnWindow : public MasstreeTest {
+class MasstreeOwnWindowTest : public MasstreeTest {
  protected:
   void write_before(std::string_view key) {
     for (int i = 0; i < 3; ++i) rig_.tick();  // pages without a birth are older
@@ -302,7 +303,7 @@ class MasstreeOwnWindow : public MasstreeTest {
   Status status_;
 };
 
-TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_split_is_seen) {
+TEST_F(MasstreeOwnWindowTest, a_write_to_a_page_that_is_split_is_seen) {
   fill(0, 0, 40, 1, "before");
   write_before(key_of(7));
   begin(0);
@@ -313,7 +314,7 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_split_is_seen) {
   check(key_of(5), "before");
 }
 
-TEST_F(MasstreeOwnWindow, a_write_to_a_record_that_becomes_a_layer_is_seen) {
+TEST_F(MasstreeOwnWindowTest, a_write_to_a_record_that_becomes_a_layer_is_seen) {
   begin(0);
   put(0, "samesliceM", "before");
   expect_commit(0);
@@ -329,7 +330,7 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_record_that_becomes_a_layer_is_seen) {
 
 // Method: session 1 writes when one of the two pages is marked moved, and the record's page is not
 // yet.
-TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
+TEST_F(MasstreeOwnWindowTest, a_write_to_a_page_that_is_joined_is_seen) {
   const std::string payload(100, 'x');
   fill(0, 0, 54 * 10, 10, payload);
   ASSERT_EQ(verify().border_pages, 2u);
@@ -351,7 +352,7 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
 
 // Goal: a transaction sees its own put even if it began when the records of the page were already
 // marked. Method: it acts after the marks, before the change that leads to the row's new place.
-class MasstreeBirth : public MasstreeOwn {
+class MasstreeBirthTest : public MasstreeOwnTest {
  protected:
   void expect_seen(const char* place, const std::string& row, const std::string& mover) {
     AtSyncPoint marked(place, [&] {
@@ -368,12 +369,12 @@ class MasstreeBirth : public MasstreeOwn {
   }
 };
 
-TEST_F(MasstreeBirth, a_put_to_a_page_whose_records_are_marked_is_seen) {
+TEST_F(MasstreeBirthTest, a_put_to_a_page_whose_records_are_marked_is_seen) {
   fill(0, 0, 640, 10);
   expect_seen("masstree:split_records_moved", key_of(100), key_of(105));
 }
 
-TEST_F(MasstreeBirth, a_put_to_a_record_that_is_marked_for_its_layer_is_seen) {
+TEST_F(MasstreeBirthTest, a_put_to_a_record_that_is_marked_for_its_layer_is_seen) {
   begin(0);
   put(0, "samesliceA", "x");
   expect_commit(0);

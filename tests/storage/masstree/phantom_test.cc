@@ -7,9 +7,9 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreePhantom = MasstreeTest;
+using MasstreePhantomTest = MasstreeTest;
 
-TEST_F(MasstreePhantom, an_insert_through_a_split_conflicts) {
+TEST_F(MasstreePhantomTest, an_insert_through_a_split_conflicts) {
   fill(0, 0, 640, 10);
   begin(0);
   EXPECT_EQ(scan(0, key_of(0), key_of(100)).size(), 10u);
@@ -19,7 +19,7 @@ TEST_F(MasstreePhantom, an_insert_through_a_split_conflicts) {
   verify();
 }
 
-TEST_F(MasstreePhantom, an_insert_into_a_twin_after_a_move_conflicts) {
+TEST_F(MasstreePhantomTest, an_insert_into_a_twin_after_a_move_conflicts) {
   fill(0, 0, 300, 10);
   begin(0);
   EXPECT_EQ(get(0, key_of(5)), "not_found");
@@ -34,7 +34,7 @@ TEST_F(MasstreePhantom, an_insert_into_a_twin_after_a_move_conflicts) {
 }
 
 // The page has moved before it gains a key, so only its twins tell.
-TEST_F(MasstreePhantom, an_insert_into_what_took_a_moved_pages_place_conflicts) {
+TEST_F(MasstreePhantomTest, an_insert_into_what_took_a_moved_pages_place_conflicts) {
   fill(0, 0, 300, 10);
   begin(0);
   EXPECT_EQ(get(0, key_of(5)), "not_found");
@@ -53,7 +53,7 @@ TEST_F(MasstreePhantom, an_insert_into_what_took_a_moved_pages_place_conflicts) 
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
-TEST_F(MasstreePhantom, a_moved_page_that_gained_nothing_does_not_conflict) {
+TEST_F(MasstreePhantomTest, a_moved_page_that_gained_nothing_does_not_conflict) {
   fill(0, 0, 300, 10);
   begin(0);
   put(0, "zzz", "x");
@@ -69,7 +69,7 @@ TEST_F(MasstreePhantom, a_moved_page_that_gained_nothing_does_not_conflict) {
   verify();
 }
 
-TEST_F(MasstreePhantom, an_insert_into_a_layer_made_since_conflicts) {
+TEST_F(MasstreePhantomTest, an_insert_into_a_layer_made_since_conflicts) {
   begin(0);
   put(0, "samesliceA", "a");
   expect_commit(0);
@@ -83,7 +83,7 @@ TEST_F(MasstreePhantom, an_insert_into_a_layer_made_since_conflicts) {
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
-TEST_F(MasstreePhantom, a_layer_under_a_read_record_does_not_conflict) {
+TEST_F(MasstreePhantomTest, a_layer_under_a_read_record_does_not_conflict) {
   begin(0);
   put(0, "samesliceA", "a");
   expect_commit(0);
@@ -105,9 +105,9 @@ TEST_F(MasstreePhantom, a_layer_under_a_read_record_does_not_conflict) {
 }
 
 // A deleted record becomes a layer, and is purged when the layer's root is replaced.
-class MasstreePhantomInLayer : public MasstreeTest {
+class MasstreePhantomInLayerTest : public MasstreeTest {
  protected:
-  MasstreePhantomInLayer() {
+  MasstreePhantomInLayerTest() {
     begin(0);
     put(0, "samesliceA", "a");
     put(0, "zzz", "x");
@@ -128,14 +128,15 @@ class MasstreePhantomInLayer : public MasstreeTest {
   }
 };
 
-TEST_F(MasstreePhantomInLayer, another_key_in_a_replaced_layer_root_conflicts) {
+TEST_F(MasstreePhantomInLayerTest, another_key_in_a_replaced_layer_root_conflicts) {
   EXPECT_EQ(get(0, "samesliceC"), "not_found");
   replace_root();
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
 // The state of the key in between is not known (C6).
-TEST_F(MasstreePhantomInLayer, a_deleted_record_that_a_replaced_layer_root_left_behind_conflicts) {
+TEST_F(MasstreePhantomInLayerTest,
+       a_deleted_record_that_a_replaced_layer_root_left_behind_conflicts) {
   EXPECT_EQ(get(0, "samesliceA"), "not_found");
   replace_root();
   expect_conflict(0, ConflictReason::kRecordChanged);
@@ -143,7 +144,7 @@ TEST_F(MasstreePhantomInLayer, a_deleted_record_that_a_replaced_layer_root_left_
 
 // Goal: own inserts, with the splits and layers that they cause, update the transaction's
 // page-versions.
-TEST_F(MasstreePhantom, own_inserts_do_not_conflict_with_own_scans) {
+TEST_F(MasstreePhantomTest, own_inserts_do_not_conflict_with_own_scans) {
   fill(0, 0, 640, 10);
   begin(0);
   put(0, "samesliceA", "a");
@@ -162,7 +163,8 @@ TEST_F(MasstreePhantom, own_inserts_do_not_conflict_with_own_scans) {
 // Goal: Q1, where the mark of a page is its count of layers. Method: a transaction begins when the
 // slot is marked as a layer and not counted yet; it misses another key in the page, and inserts
 // into the layer before the session that has made it does.
-TEST_F(MasstreePhantom, an_own_insert_into_a_layer_that_was_about_to_be_counted_does_not_conflict) {
+TEST_F(MasstreePhantomTest,
+       an_own_insert_into_a_layer_that_was_about_to_be_counted_does_not_conflict) {
   begin(0);
   put(0, "samesliceM", "before");
   expect_commit(0);
@@ -185,7 +187,7 @@ TEST_F(MasstreePhantom, an_own_insert_into_a_layer_that_was_about_to_be_counted_
   verify();
 }
 
-TEST_F(MasstreePhantom, own_inserts_into_a_page_that_others_moved_do_not_conflict) {
+TEST_F(MasstreePhantomTest, own_inserts_into_a_page_that_others_moved_do_not_conflict) {
   fill(0, 0, 300, 10);
   begin(0);
   put(0, "samesliceA", "a");
@@ -217,7 +219,7 @@ TEST_F(MasstreePhantom, own_inserts_into_a_page_that_others_moved_do_not_conflic
   verify();
 }
 
-TEST_F(MasstreePhantom, a_split_by_another_and_own_inserts_on_both_sides_do_not_conflict) {
+TEST_F(MasstreePhantomTest, a_split_by_another_and_own_inserts_on_both_sides_do_not_conflict) {
   fill(0, 0, 400, 10, std::string(50, 'x'));
   begin(0);
   EXPECT_EQ(get(0, key_of(1)), "not_found");

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kStep = 10;
 const std::string kPayload(100, 'x');
 
-class MasstreePurge : public MasstreeTest {
+class MasstreePurgeTest : public MasstreeTest {
  protected:
   // Erases a row under a TID far above all others, and returns that.
   page::Tid erase_late(unsigned session, const std::string& key) {
@@ -36,7 +36,7 @@ class MasstreePurge : public MasstreeTest {
 
 // Goal: P7 over several moves: a page that purged a record passes its note on. Method: pages split
 // once, with the erased record, and then again, with no record to purge.
-TEST_F(MasstreePurge, a_key_that_was_purged_two_moves_ago_comes_back_above_its_erasure) {
+TEST_F(MasstreePurgeTest, a_key_that_was_purged_two_moves_ago_comes_back_above_its_erasure) {
   fill(0, 0, 640, kStep);
   const std::string key = key_of(100);
   const page::Tid erased = erase_late(0, key);
@@ -52,10 +52,11 @@ TEST_F(MasstreePurge, a_key_that_was_purged_two_moves_ago_comes_back_above_its_e
 
 // The parameter says whether, of two joined pages, the right one has the erased record with the
 // highest TID.
-class MasstreePurgeOfTwo : public MasstreePurge, public ::testing::WithParamInterface<bool> {};
+class MasstreePurgeOfTwoTest : public MasstreePurgeTest,
+                               public ::testing::WithParamInterface<bool> {};
 
 // Goal: a page that replaces two notes the highest purged TID of both.
-TEST_P(MasstreePurgeOfTwo, a_key_that_a_join_purged_comes_back_above_its_erasure) {
+TEST_P(MasstreePurgeOfTwoTest, a_key_that_a_join_purged_comes_back_above_its_erasure) {
   constexpr unsigned kKeysPerPage = 27;
   fill(0, 0, 2 * kKeysPerPage * kStep, kStep, kPayload);
   ASSERT_EQ(verify().border_pages, 2u);
@@ -75,12 +76,12 @@ TEST_P(MasstreePurgeOfTwo, a_key_that_a_join_purged_comes_back_above_its_erasure
   verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(RightOne, MasstreePurgeOfTwo, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(RightOne, MasstreePurgeOfTwoTest, ::testing::Bool());
 
 // Goal: a transaction that has locked an erased row keeps the lock when own inserts move the page;
 // otherwise another session could insert the row. Method: the erased record, which would be purged
 // without the lock, moves along with its lock, and the transaction inserts the row.
-TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
+TEST_F(MasstreePurgeTest, the_lock_of_an_erased_record_moves_with_it) {
   fill(0, 0, 640, kStep);
   begin(0);
   erase(0, key_of(100));
@@ -108,7 +109,7 @@ TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
 
 // The record of an erased row that is put again with a larger payload moves along and grows, and is
 // not inserted again.
-TEST_F(MasstreePurge, an_erased_record_that_is_to_grow_goes_along) {
+TEST_F(MasstreePurgeTest, an_erased_record_that_is_to_grow_goes_along) {
   fill(0, 0, 100, kStep);
   const std::string key = key_of(50);
   begin(0);

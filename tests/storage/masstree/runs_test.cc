@@ -121,7 +121,7 @@ class RunsTest : public ::testing::Test {
   std::uint64_t ids_ = 0;
 };
 
-TEST_F(RunsTest, QuietPagesGoWhateverTheirFences) {
+TEST_F(RunsTest, quiet_pages_go_whatever_their_fences) {
   for (unsigned round = 0; round < 300; ++round) {
     make_row(1 + static_cast<unsigned>(random_.below(150)));
     make_children(1 + static_cast<unsigned>(random_.below(160)), 0);
@@ -132,7 +132,7 @@ TEST_F(RunsTest, QuietPagesGoWhateverTheirFences) {
   }
 }
 
-TEST_F(RunsTest, HotPagesKeepFewOthers) {
+TEST_F(RunsTest, hot_pages_keep_few_others) {
   for (unsigned round = 0; round < 300; ++round) {
     make_row(100);
     make_children(150, 5);
@@ -145,7 +145,7 @@ TEST_F(RunsTest, HotPagesKeepFewOthers) {
 }
 
 // The runs include cold pages of the snapshot before, and pages whose locks were not free.
-TEST_F(RunsTest, RunsAreOfTheSameSlicesOnBothSides) {
+TEST_F(RunsTest, runs_are_of_the_same_slices_on_both_sides) {
   for (unsigned round = 0; round < 300; ++round) {
     make_row(20 + static_cast<unsigned>(random_.below(100)));
     make_children(100, 20);
@@ -156,7 +156,7 @@ TEST_F(RunsTest, RunsAreOfTheSameSlicesOnBothSides) {
   }
 }
 
-TEST_F(RunsTest, WhatTheNewSnapshotTakesOverChangesNothing) {
+TEST_F(RunsTest, what_the_new_snapshot_takes_over_changes_nothing) {
   make_row(50);
   make_children(80, 0);
   exchange_all(0);

@@ -126,13 +126,13 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
   base::Random random_{testing::test_seed(7)};
 };
 
-TEST_F(MasstreeSnapshotReadTest, BeforeTheFirstSnapshotThereIsNothing) {
+TEST_F(MasstreeSnapshotReadTest, before_the_first_snapshot_there_is_nothing) {
   put("a", "1");
   snapshots_.emplace_back(page::SnapshotPageId(), Model());
   expect_all({"", "a", "b"});
 }
 
-TEST_F(MasstreeSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
+TEST_F(MasstreeSnapshotReadTest, each_snapshot_is_the_state_at_its_epoch) {
   std::vector<std::string> probes = {"", "zzz"};
   for (int i = 0; i < 3000; ++i) {
     std::string key = std::to_string(i * 7919 % 100'000);
@@ -147,7 +147,7 @@ TEST_F(MasstreeSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
   expect_all(probes);
 }
 
-TEST_F(MasstreeSnapshotReadTest, BoundsLeadIntoLayers) {
+TEST_F(MasstreeSnapshotReadTest, bounds_lead_into_layers) {
   const std::string a8(8, 'a');
   const std::string a16(16, 'a');
   const std::vector<std::string> keys = {"",
@@ -184,7 +184,7 @@ TEST_F(MasstreeSnapshotReadTest, BoundsLeadIntoLayers) {
   expect_all(probes);
 }
 
-TEST_F(MasstreeSnapshotReadTest, LargePayloadsAreRead) {
+TEST_F(MasstreeSnapshotReadTest, large_payloads_are_read) {
   put("small", "s");
   put("large", std::string(100'000, 'L'));
   put("larger", std::string(1'000'000, 'M'));
@@ -207,7 +207,7 @@ TEST_F(MasstreeSnapshotReadTest, LargePayloadsAreRead) {
 
 // Every read fails in turn: one that fails ahead of the scan is tried again when the page is
 // needed.
-TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
+TEST_F(MasstreeSnapshotReadTest, a_page_that_cannot_be_read_ends_the_scan) {
   for (int i = 0; i < 2000; ++i) put(std::to_string(i), std::string(50, 'x'));
   glean();
   all_.session(kReader).begin({.isolation = Isolation::kSnapshot});
@@ -226,7 +226,7 @@ TEST_F(MasstreeSnapshotReadTest, APageThatCannotBeReadEndsTheScan) {
 
 // Goal: a scan whose root is another page of the tree gives no row of another state. Method: the
 // outermost page below the root, at which each direction begins.
-TEST_F(MasstreeSnapshotReadTest, APageBelowTheRootIsRefusedAsTheRoot) {
+TEST_F(MasstreeSnapshotReadTest, a_page_below_the_root_is_refused_as_the_root) {
   for (int i = 0; i < 2000; ++i) put(std::to_string(i), std::string(50, 'x'));
   glean();
   occ::TxnContext& ctx = all_.session(kReader).ctx();
@@ -250,7 +250,7 @@ TEST_F(MasstreeSnapshotReadTest, APageBelowTheRootIsRefusedAsTheRoot) {
 
 // Goal: no key, bound or shape of the tree is special. Method: random keys of few bytes, which make
 // layers, random writes and erasures, and a snapshot at times; ranges between any two keys.
-TEST_F(MasstreeSnapshotReadTest, RandomTreesEqualTheirModel) {
+TEST_F(MasstreeSnapshotReadTest, random_trees_equal_their_model) {
   const auto random_key = [this] {
     std::string key(random_.below(28), 'a');
     for (char& byte : key) {

@@ -43,7 +43,7 @@ bool is_sealed(std::string_view key, std::string_view payload) {
   return sum == base::crc32c(payload.data() + 4, payload.size() - 4);
 }
 
-class MasstreeStress : public ::testing::Test {
+class MasstreeStressTest : public ::testing::Test {
  protected:
   Rig rig_{StorageKind::kMasstree, kThreads + 1, 512u << 20};
   std::atomic<std::uint64_t> commits_{0};
@@ -186,7 +186,7 @@ class MasstreeStress : public ::testing::Test {
   }
 };
 
-TEST_F(MasstreeStress, threads_keep_sums_and_pairs) {
+TEST_F(MasstreeStressTest, threads_keep_sums_and_pairs) {
   RigSession& loader = rig_.session(kThreads);
   loader.begin();
   for (unsigned i = 0; i < kAccounts; ++i) {
@@ -229,7 +229,7 @@ TEST_F(MasstreeStress, threads_keep_sums_and_pairs) {
 
 // Goal: no insert is lost. Method: threads insert one rising sequence and falling ones, beside
 // scans.
-TEST_F(MasstreeStress, concurrent_inserts_lose_nothing) {
+TEST_F(MasstreeStressTest, concurrent_inserts_lose_nothing) {
   std::vector<std::thread> threads;
   const std::uint64_t count = rounds() * 2;
   for (unsigned thread = 0; thread < kThreads; ++thread) {

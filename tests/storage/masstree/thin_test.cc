@@ -78,7 +78,7 @@ class Planter {
   unsigned borders_ = 0;
 };
 
-class MasstreeThin : public testing::MasstreeTest {
+class MasstreeThinTest : public testing::MasstreeTest {
  protected:
   static std::string key_of(unsigned page, unsigned i = 0) { return Planter::key_of(page, i); }
   LayerRoot root() { return {&rig_.control()->root, nullptr}; }
@@ -131,13 +131,13 @@ class MasstreeThin : public testing::MasstreeTest {
   std::set<std::string> rows_;
 };
 
-class MasstreeThinSides : public MasstreeThin,
-                          public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
+class MasstreeThinSidesTest : public MasstreeThinTest,
+                              public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
 
 // Goal: a page whose children became too many after the search is not joined. Method: before the
 // locks another session adds border pages under the neighbour until that is full; or until it
 // splits, and the parent, which has not adopted its twins, still leads to it.
-TEST_P(MasstreeThinSides, a_neighbour_that_fills_up_behind_the_look_stays) {
+TEST_P(MasstreeThinSidesTest, a_neighbour_that_fills_up_behind_the_look_stays) {
   const auto [fills_left, splits] = GetParam();
   constexpr unsigned kMany = 119;  // the most that may become one page with a single one
   InteriorPage* const left = tree_.above_borders(fills_left ? kMany : 1);
@@ -154,13 +154,13 @@ TEST_P(MasstreeThinSides, a_neighbour_that_fills_up_behind_the_look_stays) {
   check();
 }
 
-INSTANTIATE_TEST_SUITE_P(Sides, MasstreeThinSides,
+INSTANTIATE_TEST_SUITE_P(Sides, MasstreeThinSidesTest,
                          ::testing::Combine(::testing::Bool(), ::testing::Bool()));
 
 // Goal: pages that another session has joined after the search are not joined again, although they
 // have few children and their parent has not moved. Method: the same two pages, or the second with
 // the next one.
-TEST_F(MasstreeThin, two_pages_that_another_has_joined_are_not_joined_again) {
+TEST_F(MasstreeThinTest, two_pages_that_another_has_joined_are_not_joined_again) {
   InteriorPage* const left = tree_.above_borders(3);
   plant(tree_.above({left, tree_.above_borders(3), tree_.above_borders(kChildrenMax)}));
   thin_while(left, "masstree:merge_interior_searched", [&] { thin(1, left); });
@@ -168,7 +168,7 @@ TEST_F(MasstreeThin, two_pages_that_another_has_joined_are_not_joined_again) {
   check();
 }
 
-TEST_F(MasstreeThin, a_page_whose_neighbour_another_has_joined_is_not_joined_with_it) {
+TEST_F(MasstreeThinTest, a_page_whose_neighbour_another_has_joined_is_not_joined_with_it) {
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const right = tree_.above_borders(3);
   plant(tree_.above({left, right, tree_.above_borders(3)}));
@@ -179,7 +179,7 @@ TEST_F(MasstreeThin, a_page_whose_neighbour_another_has_joined_is_not_joined_wit
 
 // Goal: pages are not joined if their parent has moved, because its successor would lead to them
 // for ever. Method: the parent splits after the search, or is joined with its own neighbour.
-TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_has_split) {
+TEST_F(MasstreeThinTest, pages_are_not_joined_under_a_page_that_has_split) {
   std::vector<TreePage*> pages;
   for (unsigned i = 0; i < kChildrenMax; ++i) pages.push_back(tree_.above_borders(1));
   InteriorPage* const top = tree_.above(pages);
@@ -190,7 +190,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_has_split) {
   check();
 }
 
-TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_was_joined) {
+TEST_F(MasstreeThinTest, pages_are_not_joined_under_a_page_that_was_joined) {
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const parent = tree_.above({left, tree_.above_borders(3)});
   plant(tree_.above({parent, tree_.above({tree_.above_borders(3)})}));
@@ -200,7 +200,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_was_joined) {
 }
 
 // Goal: a page that another session is changing is not joined, nor its neighbour or a child.
-TEST_F(MasstreeThin, pages_are_not_joined_without_all_locks) {
+TEST_F(MasstreeThinTest, pages_are_not_joined_without_all_locks) {
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const right = tree_.above_borders(3);
   InteriorPage* const top = tree_.above({left, right});
@@ -223,7 +223,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_without_all_locks) {
 // the last of its children, which would be joined with the first child of the other page. A cursor
 // that began later is just after that child, whose address it has read ahead. Epochs pass, and
 // removed pages are reused as roots of layers.
-TEST_F(MasstreeThin, a_child_of_a_page_that_is_still_open_stays) {
+TEST_F(MasstreeThinTest, a_child_of_a_page_that_is_still_open_stays) {
   InteriorPage* const left = tree_.above_borders(2);
   InteriorPage* const right = tree_.above_borders(3);
   plant(tree_.above({left, right}));
@@ -261,7 +261,7 @@ TEST_F(MasstreeThin, a_child_of_a_page_that_is_still_open_stays) {
 
 // Goal: a root whose only child has split after the search stays. Method: another session fills the
 // child, and the root adopts its twins.
-TEST_F(MasstreeThin, a_root_that_has_gained_a_child_stays) {
+TEST_F(MasstreeThinTest, a_root_that_has_gained_a_child_stays) {
   InteriorPage* const top = tree_.above_borders(1);
   plant(top);
   thin_while(top, "masstree:shrink_searched", [&] {
@@ -272,7 +272,7 @@ TEST_F(MasstreeThin, a_root_that_has_gained_a_child_stays) {
   check();
 }
 
-TEST_F(MasstreeThin, a_root_that_another_has_locked_stays) {
+TEST_F(MasstreeThinTest, a_root_that_another_has_locked_stays) {
   InteriorPage* const top = tree_.above_borders(1);
   plant(top);
   occ::LockWaiter waiter;
@@ -285,7 +285,7 @@ TEST_F(MasstreeThin, a_root_that_another_has_locked_stays) {
 
 // Goal: a drop of the storage stops the removal of interior pages: no page is freed twice, and the
 // root stays for older transactions. Method: the drop comes after the search.
-TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
+TEST_F(MasstreeThinTest, a_drop_stops_a_root_that_is_about_to_give_way) {
   InteriorPage* const top = tree_.above_borders(1);
   plant(top);
   begin(0);
@@ -303,7 +303,7 @@ TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
 }
 
 // A layer of which erasures leave one page of two, so that this page is to replace its root.
-class MasstreeThinLayer : public MasstreeThin {
+class MasstreeThinLayerTest : public MasstreeThinTest {
  protected:
   void shrink_while(const std::function<void()>& meanwhile) {
     for (unsigned i = 0; i < 6; ++i) put_row(0, key_in_layer(i), kPayload);
@@ -325,7 +325,7 @@ class MasstreeThinLayer : public MasstreeThin {
 
 // Goal: a layer's root is not replaced if the page of its pointer has moved: the valid pointer is
 // in a twin. Method: before the locks another session splits that page.
-TEST_F(MasstreeThinLayer, a_root_stays_if_the_page_of_its_pointer_has_moved) {
+TEST_F(MasstreeThinLayerTest, a_root_stays_if_the_page_of_its_pointer_has_moved) {
   shrink_while([&] {
     for (unsigned i = 0; i < 6; ++i) put_row(1, key_of(0, i), kPayload);
   });
@@ -333,7 +333,7 @@ TEST_F(MasstreeThinLayer, a_root_stays_if_the_page_of_its_pointer_has_moved) {
   check();
 }
 
-TEST_F(MasstreeThinLayer, a_root_stays_if_the_page_of_its_pointer_is_locked) {
+TEST_F(MasstreeThinLayerTest, a_root_stays_if_the_page_of_its_pointer_is_locked) {
   page::PageHeader* const owner = rig_.pool().resolve(rig_.control()->root.load_volatile());
   occ::LockWaiter waiter;
   shrink_while([&] { EXPECT_TRUE(occ::try_lock(&owner->lock, &waiter)); });

@@ -10,11 +10,11 @@
 namespace foedus::testing {
 namespace {
 
-class MasstreeWaits : public MasstreeTest {};
+class MasstreeWaitsTest : public MasstreeTest {};
 
 // Method: a session that makes a layer of a record is stopped when the record is marked and its
 // slot is not yet. A transaction that has read the record commits.
-TEST_F(MasstreeWaits, a_commit_sleeps_while_a_record_is_about_to_become_a_layer) {
+TEST_F(MasstreeWaitsTest, a_commit_sleeps_while_a_record_is_about_to_become_a_layer) {
   begin(0);
   put(0, "samesliceA", "x");
   expect_commit(0);
@@ -34,7 +34,7 @@ TEST_F(MasstreeWaits, a_commit_sleeps_while_a_record_is_about_to_become_a_layer)
 
 // Method: a session that makes a layer of a record is stopped when the record is marked and its
 // slot is not yet. A transaction reads the record, which cannot be located yet.
-TEST_F(MasstreeWaits, a_read_sleeps_while_a_record_is_about_to_become_a_layer) {
+TEST_F(MasstreeWaitsTest, a_read_sleeps_while_a_record_is_about_to_become_a_layer) {
   begin(0);
   put(0, "samesliceA", "x");
   expect_commit(0);
@@ -54,7 +54,7 @@ TEST_F(MasstreeWaits, a_read_sleeps_while_a_record_is_about_to_become_a_layer) {
 
 // Method: a split is stopped with the page's lock and the locks of all its records. Another session
 // inserts into the page: it parks.
-TEST_F(MasstreeWaits, an_insert_parks_while_its_page_is_being_split) {
+TEST_F(MasstreeWaitsTest, an_insert_parks_while_its_page_is_being_split) {
   constexpr unsigned kRestsMax = 16;
   unsigned rows = 0;
   Hold locked("masstree:split_locked");

@@ -7,14 +7,14 @@ namespace {
 
 constexpr std::uint32_t kSession = 3;
 
-TEST(Birth, a_page_that_is_not_born_concerns_transactions_of_every_epoch) {
+TEST(BirthTest, a_page_that_is_not_born_concerns_transactions_of_every_epoch) {
   for (const std::uint64_t begin : {std::uint64_t{1}, Epoch::kMax / 2, Epoch::kMax / 2 + 2,
                                     Epoch::kMax - (std::uint64_t{1} << 24), Epoch::kMax}) {
     EXPECT_TRUE(kNotBorn.concerns(Epoch(begin), kSession)) << begin;
   }
 }
 
-TEST(Birth, a_page_concerns_transactions_that_began_in_its_epoch_or_before) {
+TEST(BirthTest, a_page_concerns_transactions_that_began_in_its_epoch_or_before) {
   const Birth birth(Epoch(50), kSession);
   EXPECT_EQ(birth.epoch(), Epoch(50));
   EXPECT_EQ(birth.session(), kSession);

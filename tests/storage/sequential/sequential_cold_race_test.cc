@@ -64,7 +64,7 @@ void take_turns(const char* name) {
 // Goal: S10, a page that got a next one between two checks of the pin is not the last one, even if
 // the taken tail said so and all records are quiet. Method: the owner loads the tail before it is
 // taken, and then stores another one and commits.
-TEST_F(SequentialColdTest, AnOwnerThatLinksAPageBehindTheExchangeKeepsIt) {
+TEST_F(SequentialColdTest, an_owner_that_links_a_page_behind_the_exchange_keeps_it) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
   all_.all().pass_epochs();
@@ -83,7 +83,7 @@ TEST_F(SequentialColdTest, AnOwnerThatLinksAPageBehindTheExchangeKeepsIt) {
 }
 
 // The owner's transaction begins when the tail is taken, before the check of its pin.
-TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
+TEST_F(SequentialColdTest, an_owner_that_begins_meanwhile_finds_its_tail_again) {
   append_expected(0, "one");
   all_.compose();
   {
@@ -98,7 +98,7 @@ TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
 }
 
 // The owner links a next page when the installer has taken the page for the last one.
-TEST_F(SequentialColdTest, AnOwnerThatLinksAPageMeanwhileKeepsBoth) {
+TEST_F(SequentialColdTest, an_owner_that_links_a_page_meanwhile_keeps_both) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
   {
@@ -112,7 +112,7 @@ TEST_F(SequentialColdTest, AnOwnerThatLinksAPageMeanwhileKeepsBoth) {
 
 // Goal: a scan knows the end of the chain while the tail is taken. Method: the page stays, because
 // it has a newer record; a later append to it is a phantom.
-TEST_F(SequentialColdTest, AScanFindsTheEndOfAChainWithoutATail) {
+TEST_F(SequentialColdTest, a_scan_finds_the_end_of_a_chain_without_a_tail) {
   append_expected(0, "one");
   all_.compose();
   append_expected(0, "newer");
@@ -128,7 +128,7 @@ TEST_F(SequentialColdTest, AScanFindsTheEndOfAChainWithoutATail) {
 }
 
 // A glean and its install at every step of an append and of the making of pages for it.
-TEST_F(SequentialColdTest, AnInstallWithinAnAppendLosesNothing) {
+TEST_F(SequentialColdTest, an_install_within_an_append_loses_nothing) {
   for (const std::string place : {"before_count", "linked", "moved"}) {
     append_expected(1, "of another session");
     {
@@ -143,7 +143,7 @@ TEST_F(SequentialColdTest, AnInstallWithinAnAppendLosesNothing) {
 }
 
 // A glean drops the page that the owner has reached.
-TEST_F(SequentialColdTest, AnAppendLooksAgainWhenItsRootOrHeadsPageHasGone) {
+TEST_F(SequentialColdTest, an_append_looks_again_when_its_root_or_heads_page_has_gone) {
   for (const std::string place : {"before_root", "before_chain"}) {
     all_.glean();
     append_expected(1, "of another session");
@@ -156,7 +156,7 @@ TEST_F(SequentialColdTest, AnAppendLooksAgainWhenItsRootOrHeadsPageHasGone) {
     expect_at_rest();
   }
 }
-TEST(SequentialColdManyTest, AnAppendLooksAgainWhenTheRootHasGoneAboveItsHeadsPage) {
+TEST(SequentialColdManyTest, an_append_looks_again_when_the_root_has_gone_above_its_heads_page) {
   SequentialCold all(HeadsPage::kChains + 2);
   all.append_now(0, "one");
   {
@@ -168,7 +168,7 @@ TEST(SequentialColdManyTest, AnAppendLooksAgainWhenTheRootHasGoneAboveItsHeadsPa
   EXPECT_EQ(all.scan_now(), (Rows{"one", "two"}));
 }
 
-TEST_F(SequentialColdTest, OneOfTwoSessionsMakesTheRoot) {
+TEST_F(SequentialColdTest, one_of_two_sessions_makes_the_root) {
   {
     expect_at_rest();
     const AtSyncPoint at("sequential:before_root", [this] {
@@ -183,7 +183,7 @@ TEST_F(SequentialColdTest, OneOfTwoSessionsMakesTheRoot) {
 }
 
 // The root is made volatile after the installer has read its pointer and before the change.
-TEST_F(SequentialColdTest, ARootThatIsMadeMeanwhileGetsTheNewSnapshot) {
+TEST_F(SequentialColdTest, a_root_that_is_made_meanwhile_gets_the_new_snapshot) {
   load();
   all_.glean();
   append_expected(1, "in the next snapshot");
@@ -201,7 +201,7 @@ TEST_F(SequentialColdTest, ARootThatIsMadeMeanwhileGetsTheNewSnapshot) {
 }
 
 // Readers reach a page by the tail even if the head is beyond it.
-TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
+TEST_F(SequentialColdTest, a_page_that_the_tail_names_stays) {
   append_expected(0, std::string(3000, 'a'));
   {
     const AtSyncPoint at("sequential:moved", [this] {
@@ -216,7 +216,7 @@ TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
 
 // Goal: a dirty scan misses no row in an install. Method: all rows in memory move to a snapshot
 // between the scan's reads of the two halves.
-TEST_F(SequentialColdTest, ADirtyScanLosesNothingToAnInstall) {
+TEST_F(SequentialColdTest, a_dirty_scan_loses_nothing_to_an_install) {
   load();
   all_.glean();
   append_expected(0, "volatile");
@@ -234,7 +234,7 @@ TEST_F(SequentialColdTest, ADirtyScanLosesNothingToAnInstall) {
 }
 
 // A cursor goes on in pages that were dropped meanwhile.
-TEST_F(SequentialColdTest, ACursorGoesOnInPagesThatWereDropped) {
+TEST_F(SequentialColdTest, a_cursor_goes_on_in_pages_that_were_dropped) {
   load();
   TxnOptions options;
   options.isolation = Isolation::kDirtyRead;

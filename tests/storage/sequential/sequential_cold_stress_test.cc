@@ -118,7 +118,7 @@ class Worker {
 // are dropped, and no committed scan has missed one. Method: threads append, scan and roll back,
 // while another gleans all the time. Some rows carry the number of rows that their transaction
 // counted, all of which have lower TIDs.
-TEST(SequentialColdStressTest, NothingIsLostWhilePagesAreDropped) {
+TEST(SequentialColdStressTest, nothing_is_lost_while_pages_are_dropped) {
   SequentialCold all(kThreads);
   std::atomic<std::uint32_t> running{kThreads};
   std::vector<std::thread> threads;

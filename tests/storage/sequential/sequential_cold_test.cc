@@ -13,7 +13,7 @@ namespace {
 
 using Rows = SequentialCold::Rows;
 
-TEST_F(SequentialColdTest, AtRestNothingVolatileIsLeftAndScansGiveTheSame) {
+TEST_F(SequentialColdTest, at_rest_nothing_volatile_is_left_and_scans_give_the_same) {
   load();
   ASSERT_GT(all_.volatile_pages(), 8u);
   const Rows before = all_.scan_now();
@@ -21,7 +21,7 @@ TEST_F(SequentialColdTest, AtRestNothingVolatileIsLeftAndScansGiveTheSame) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, AStorageWithoutRecordsHasNoPages) {
+TEST_F(SequentialColdTest, a_storage_without_records_has_no_pages) {
   expect_at_rest();
   EXPECT_TRUE(all_.root().is_null());
   append_expected(1, "first");
@@ -29,7 +29,7 @@ TEST_F(SequentialColdTest, AStorageWithoutRecordsHasNoPages) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, AnAppendToAColdStorageMakesItsOwnPagesOnly) {
+TEST_F(SequentialColdTest, an_append_to_a_cold_storage_makes_its_own_pages_only) {
   load();
   all_.glean();
   append_expected(1, "warm");
@@ -40,7 +40,7 @@ TEST_F(SequentialColdTest, AnAppendToAColdStorageMakesItsOwnPagesOnly) {
   EXPECT_EQ(all_.scan_now(), expected_);
 }
 
-TEST_F(SequentialColdTest, SeveralGleansKeepTheOrder) {
+TEST_F(SequentialColdTest, several_gleans_keep_the_order) {
   for (int glean = 0; glean < 120; ++glean) {  // more runs than one runs page has
     load(7);
     if (glean % 3 == 0) {
@@ -55,7 +55,7 @@ TEST_F(SequentialColdTest, SeveralGleansKeepTheOrder) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, AppendsBetweenComposeAndInstallAppearOnce) {
+TEST_F(SequentialColdTest, appends_between_compose_and_install_appear_once) {
   load();
   all_.compose();
   append_expected(0, "between");
@@ -68,7 +68,7 @@ TEST_F(SequentialColdTest, AppendsBetweenComposeAndInstallAppearOnce) {
 
 // ---- open transactions --------------------------------------------------------------------------
 
-TEST_F(SequentialColdTest, AppendsOfAnOpenTransactionSurviveGleans) {
+TEST_F(SequentialColdTest, appends_of_an_open_transaction_survive_gleans) {
   load();
   all_.session(0).begin();
   Rows own;
@@ -88,7 +88,7 @@ TEST_F(SequentialColdTest, AppendsOfAnOpenTransactionSurviveGleans) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, AppendsThatWereRolledBackDoNotKeepTheirPages) {
+TEST_F(SequentialColdTest, appends_that_were_rolled_back_do_not_keep_their_pages) {
   load();
   all_.session(0).begin();
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(all_.append(0, std::string(200, 'o')).is_ok());
@@ -99,7 +99,7 @@ TEST_F(SequentialColdTest, AppendsThatWereRolledBackDoNotKeepTheirPages) {
 
 // Goal: old pages of a session are dropped even if it is always in a transaction, also those of
 // rolled-back appends; its last page stays.
-TEST_F(SequentialColdTest, AnOwnerAtWorkKeepsItsLastPageAlone) {
+TEST_F(SequentialColdTest, an_owner_at_work_keeps_its_last_page_alone) {
   load();
   all_.session(0).begin();
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(all_.append(0, std::string(200, 'o')).is_ok());
@@ -117,7 +117,7 @@ TEST_F(SequentialColdTest, AnOwnerAtWorkKeepsItsLastPageAlone) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, ALockedRecordKeepsItsPage) {
+TEST_F(SequentialColdTest, a_locked_record_keeps_its_page) {
   append_expected(0, "locked");
   auto& pool = all_.all().pool();
   auto* const root = reinterpret_cast<SequentialRootPage*>(
@@ -133,7 +133,7 @@ TEST_F(SequentialColdTest, ALockedRecordKeepsItsPage) {
   expect_at_rest();
 }
 
-TEST_F(SequentialColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+TEST_F(SequentialColdTest, a_page_that_cannot_be_read_is_an_error_of_its_reader_alone) {
   load();
   all_.glean();
   const page::SnapshotPageId root = all_.root();
@@ -155,7 +155,7 @@ TEST_F(SequentialColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
 }
 
 // The cursor goes on after a failure where it was.
-TEST_F(SequentialColdTest, ACursorMayBeAskedAgainAfterAFailure) {
+TEST_F(SequentialColdTest, a_cursor_may_be_asked_again_after_a_failure) {
   load();
   all_.glean();
   all_.session(0).begin();

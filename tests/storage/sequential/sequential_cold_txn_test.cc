@@ -27,7 +27,7 @@ class SequentialColdTxnTest : public ::testing::Test {
 };
 
 // The appends go to an existing chain, to a new one, and to a storage that has no page in memory.
-TEST_F(SequentialColdTxnTest, AScanConflictsWithLaterAppendsOfOthers) {
+TEST_F(SequentialColdTxnTest, a_scan_conflicts_with_later_appends_of_others) {
   all_.append_now(1, "one");
   for (const bool at_rest : {true, false}) {
     for (const std::uint32_t other : {1u, 2u}) {
@@ -40,7 +40,7 @@ TEST_F(SequentialColdTxnTest, AScanConflictsWithLaterAppendsOfOthers) {
   }
 }
 
-TEST_F(SequentialColdTxnTest, AScanConflictsWithAnAppendThatAGleanTakesAway) {
+TEST_F(SequentialColdTxnTest, a_scan_conflicts_with_an_append_that_a_glean_takes_away) {
   for (const bool at_rest : {true, false}) {
     all_.append_now(1, "one");
     if (at_rest) all_.glean();
@@ -53,7 +53,7 @@ TEST_F(SequentialColdTxnTest, AScanConflictsWithAnAppendThatAGleanTakesAway) {
   }
 }
 
-TEST_F(SequentialColdTxnTest, AScanConflictsWithAnAppendThatWasInFlight) {
+TEST_F(SequentialColdTxnTest, a_scan_conflicts_with_an_append_that_was_in_flight) {
   all_.append_now(1, "one");
   all_.session(1).begin();
   ASSERT_TRUE(all_.append(1, "in flight").is_ok());
@@ -64,7 +64,7 @@ TEST_F(SequentialColdTxnTest, AScanConflictsWithAnAppendThatWasInFlight) {
   expect_conflict(0, "committed behind it");
 }
 
-TEST_F(SequentialColdTxnTest, AnInstallBetweenScanAndVerifyConflicts) {
+TEST_F(SequentialColdTxnTest, an_install_between_scan_and_verify_conflicts) {
   all_.append_now(1, "one");
   all_.session(0).begin();
   EXPECT_EQ(all_.scan(0), Rows{"one"});
@@ -75,7 +75,7 @@ TEST_F(SequentialColdTxnTest, AnInstallBetweenScanAndVerifyConflicts) {
 
 // A second install of the snapshot drops pages that were in use at the first one. An append in
 // flight keeps the root.
-TEST_F(SequentialColdTxnTest, ADropBetweenScanAndVerifyConflicts) {
+TEST_F(SequentialColdTxnTest, a_drop_between_scan_and_verify_conflicts) {
   all_.append_now(1, "one");
   all_.session(2).begin();
   ASSERT_TRUE(all_.append(2, "in flight").is_ok());
@@ -92,7 +92,7 @@ TEST_F(SequentialColdTxnTest, ADropBetweenScanAndVerifyConflicts) {
 }
 
 // A session's own root, heads page, chain and next page of the chain are no phantoms.
-TEST_F(SequentialColdTxnTest, OwnAppendsToAColdStorageAreNoConflict) {
+TEST_F(SequentialColdTxnTest, own_appends_to_a_cold_storage_are_no_conflict) {
   all_.append_now(1, "one");
   all_.glean();
   all_.session(0).begin();
@@ -111,7 +111,7 @@ TEST_F(SequentialColdTxnTest, OwnAppendsToAColdStorageAreNoConflict) {
 }
 
 // Two transactions scan and append: not both may commit.
-TEST_F(SequentialColdTxnTest, NoWriteSkewOverAColdStorage) {
+TEST_F(SequentialColdTxnTest, no_write_skew_over_a_cold_storage) {
   all_.append_now(1, "one");
   all_.glean();
   all_.session(0).begin();
@@ -226,7 +226,7 @@ class Mix {
   std::uint64_t commits_after_scan_ = 0;
 };
 
-TEST(SequentialColdModelTest, EqualsAListAfterAnything) {
+TEST(SequentialColdModelTest, equals_a_list_after_anything) {
   const std::uint64_t first = testing::test_seed(1);
   std::uint64_t commits_after_scan = 0;
   for (std::uint64_t seed = first; seed < first + 8; ++seed) {

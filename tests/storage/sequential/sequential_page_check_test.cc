@@ -26,7 +26,7 @@ void runs_say(const char* rule, bool (*change)(Runs& page)) {
 constexpr const char* kLocked = "a record with an impossible lock or TID";
 constexpr const char* kEnd = "its records do not end where it says";
 
-TEST(SequentialPageCheck, a_page_of_records_is_one) {
+TEST(SequentialPageCheckTest, a_page_of_records_is_one) {
   records_say("it is no page of records", [](Records& page) { return ++page.header.level != 0; });
   records_say("it is no page of records", [](Records& page) { return --page.header.flags == 0; });
   records_say("it is behind the end of every run", [](Records& page) {
@@ -35,7 +35,7 @@ TEST(SequentialPageCheck, a_page_of_records_is_one) {
   });
 }
 
-TEST(SequentialPageCheck, records_fill_a_page_up_to_its_end) {
+TEST(SequentialPageCheckTest, records_fill_a_page_up_to_its_end) {
   records_say(kEnd, [](Records& page) { return ++page.record_count != 0; });
   records_say(kEnd, [](Records& page) { return (page.record_count = page.data_end = 0) == 0; });
   records_say(kEnd, [](Records& page) { return (page.data_end -= 8) != 0; });
@@ -89,7 +89,7 @@ class LastPage {
   char* const memory_;
 };
 
-TEST(SequentialPageCheck, lengths_lead_to_nothing_behind_the_page) {
+TEST(SequentialPageCheckTest, lengths_lead_to_nothing_behind_the_page) {
   LastPage page;
   constexpr std::uint32_t kFirst = kMaxSequentialPayloadBytes;
   constexpr std::uint32_t kLeft = Records::kDataBytes - SequentialSnapshotRecord::size_of(kFirst) -
@@ -100,7 +100,7 @@ TEST(SequentialPageCheck, lengths_lead_to_nothing_behind_the_page) {
   EXPECT_STREQ(page.said_of(kFirst, kFirst, Records::kDataBytes), kEnd);
 }
 
-TEST(SequentialPageCheck, records_are_there_and_in_their_order) {
+TEST(SequentialPageCheckTest, records_are_there_and_in_their_order) {
   records_say(kLocked, [](Records& page) {
     page.record_at(0)->header.lock.store_relaxed(1);
     return true;
@@ -135,7 +135,7 @@ TEST(SequentialPageCheck, records_are_there_and_in_their_order) {
   });
 }
 
-TEST(SequentialPageCheck, a_page_of_runs_is_one) {
+TEST(SequentialPageCheckTest, a_page_of_runs_is_one) {
   constexpr const char* kNone = "it is no page of runs";
   runs_say(kNone, [](Runs& page) { return --page.header.level == 0; });
   runs_say(kNone, [](Runs& page) { return --page.header.flags == 0; });
@@ -159,7 +159,7 @@ TEST(SequentialPageCheck, a_page_of_runs_is_one) {
   });
 }
 
-TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
+TEST(SequentialPageCheckTest, runs_are_somewhere_and_one_behind_the_other) {
   constexpr const char* kNowhere = "a run that is nowhere";
   runs_say(kNowhere, [](Runs& page) { return (page.runs[0].page_count = 0) == 0; });
   runs_say(kNowhere, [](Runs& page) {

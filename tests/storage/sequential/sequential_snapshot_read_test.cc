@@ -25,7 +25,7 @@ class SequentialSnapshotReadTest : public SequentialColdTest {
   }
 };
 
-TEST_F(SequentialSnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
+TEST_F(SequentialSnapshotReadTest, each_snapshot_is_the_state_at_its_epoch) {
   std::vector<std::pair<page::SnapshotPageId, SequentialCold::Rows>> snapshots{{{}, {}}};
   for (int round = 0; round < 4; ++round) {
     load(200);

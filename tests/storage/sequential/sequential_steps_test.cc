@@ -12,8 +12,8 @@ namespace {
 using Rows = SequentialCold::Rows;
 using testing::AtSyncPoint;
 
-class SequentialSteps : public SequentialColdTest,
-                        public ::testing::WithParamInterface<const char*> {
+class SequentialStepsTest : public SequentialColdTest,
+                            public ::testing::WithParamInterface<const char*> {
  protected:
   // Begins a scan of session 2, which stops half-way.
   void begin_scan() {
@@ -41,7 +41,7 @@ class SequentialSteps : public SequentialColdTest,
 
 // Goal: rows that are both in the new snapshot and still in memory are seen once, by scans that
 // begin before the install, at the step, or last over it.
-TEST_P(SequentialSteps, ScansSeeEachRowOnce) {
+TEST_P(SequentialStepsTest, scans_see_each_row_once) {
   load();
   all_.compose();
   all_.session(3).begin();
@@ -64,7 +64,7 @@ TEST_P(SequentialSteps, ScansSeeEachRowOnce) {
 
 // Goal: appends at the step are visible at once and after the install, and an earlier scan
 // conflicts with them.
-TEST_P(SequentialSteps, AppendsAreSeenAndArePhantoms) {
+TEST_P(SequentialStepsTest, appends_are_seen_and_are_phantoms) {
   load();
   all_.compose();
   all_.session(3).begin();
@@ -84,7 +84,7 @@ TEST_P(SequentialSteps, AppendsAreSeenAndArePhantoms) {
   expect_at_rest();
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, SequentialSteps,
+INSTANTIATE_TEST_SUITE_P(Places, SequentialStepsTest,
                          ::testing::Values("sequential:installed", "sequential:before_drop",
                                            "sequential:before_tail"));
 

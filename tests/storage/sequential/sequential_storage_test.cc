@@ -54,7 +54,7 @@ class SequentialTest : public ::testing::Test {
 
 using Rows = std::vector<std::string>;
 
-TEST_F(SequentialTest, RecordsComeInTheOrderOfTheirTids) {
+TEST_F(SequentialTest, records_come_in_the_order_of_their_tids) {
   EXPECT_EQ(scan_now(), Rows{});
   Rows expected;
   for (int i = 0; i < 500; ++i) {
@@ -67,7 +67,7 @@ TEST_F(SequentialTest, RecordsComeInTheOrderOfTheirTids) {
 
 // Goal: two sessions' appends of one epoch and ordinal are told apart by session. Method: first
 // commits of two sessions in one epoch.
-TEST_F(SequentialTest, TiesAreBrokenBySession) {
+TEST_F(SequentialTest, ties_are_broken_by_session) {
   append_now(3, "third");
   append_now(1, "first");
   append_now(2, "second");
@@ -75,7 +75,7 @@ TEST_F(SequentialTest, TiesAreBrokenBySession) {
   EXPECT_EQ(scan_now(), (Rows{"first", "second", "third"}));
 }
 
-TEST_F(SequentialTest, AppendsOfOneTransactionKeepTheirOrder) {
+TEST_F(SequentialTest, appends_of_one_transaction_keep_their_order) {
   all_.session(0).begin();
   Rows expected;
   for (int i = 0; i < 300; ++i) {
@@ -86,7 +86,7 @@ TEST_F(SequentialTest, AppendsOfOneTransactionKeepTheirOrder) {
   EXPECT_EQ(scan_now(), expected);
 }
 
-TEST_F(SequentialTest, OwnAppendsAreSeenLastAndWhileScanning) {
+TEST_F(SequentialTest, own_appends_are_seen_last_and_while_scanning) {
   append_now(1, "old");
   all_.session(0).begin();
   EXPECT_TRUE(append(0, "own").is_ok());
@@ -108,7 +108,7 @@ TEST_F(SequentialTest, OwnAppendsAreSeenLastAndWhileScanning) {
   EXPECT_EQ(scan_now().size(), 103u);
 }
 
-TEST_F(SequentialTest, RolledBackAppendsAreNotThere) {
+TEST_F(SequentialTest, rolled_back_appends_are_not_there) {
   append_now(0, "a");
   all_.session(0).begin();
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(append(0, std::string(500, 'x')).is_ok());
@@ -117,7 +117,7 @@ TEST_F(SequentialTest, RolledBackAppendsAreNotThere) {
   EXPECT_EQ(scan_now(), (Rows{"a", "b"}));
 }
 
-TEST_F(SequentialTest, PayloadsOfAllSizes) {
+TEST_F(SequentialTest, payloads_of_all_sizes) {
   Rows expected;
   for (std::size_t bytes = 0; bytes <= kMaxSequentialPayloadBytes; bytes += 256) {
     expected.emplace_back(bytes, 'p');
@@ -134,7 +134,7 @@ TEST_F(SequentialTest, PayloadsOfAllSizes) {
 
 // Goal: each append of another session after a scan is a conflict. Method: appends to an existing
 // chain, to a new one, to one of another heads page, and beyond the end of a page.
-TEST_F(SequentialTest, LaterAppendsOfOthersConflict) {
+TEST_F(SequentialTest, later_appends_of_others_conflict) {
   for (const std::uint32_t other : {1u, 2u, 200u}) {
     for (int round = 0; round < 2; ++round) {
       all_.session(0).begin();
@@ -154,7 +154,7 @@ TEST_F(SequentialTest, LaterAppendsOfOthersConflict) {
 
 // Goal: an append that is in a chain but not committed when the scan passes it conflicts if it
 // commits before the scanner.
-TEST_F(SequentialTest, AppendsThatCommitAfterTheScanConflict) {
+TEST_F(SequentialTest, appends_that_commit_after_the_scan_conflict) {
   all_.session(1).begin();
   EXPECT_TRUE(append(1, "in flight").is_ok());
   all_.session(0).begin();
@@ -171,7 +171,7 @@ TEST_F(SequentialTest, AppendsThatCommitAfterTheScanConflict) {
   EXPECT_TRUE(all_.session(0).commit().is_ok());
 }
 
-TEST_F(SequentialTest, AppendsNeverConflictWithEachOther) {
+TEST_F(SequentialTest, appends_never_conflict_with_each_other) {
   all_.session(0).begin();
   all_.session(1).begin();
   EXPECT_TRUE(append(0, "a").is_ok());

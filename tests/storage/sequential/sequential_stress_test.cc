@@ -27,7 +27,7 @@ struct Row {
 // Method: some transactions append the number of rows that they counted. All these have lower TIDs,
 // so at least as many rows precede the new one. (Later commits may precede it, too: within an epoch
 // TIDs do not order a read before a later write.)
-TEST(SequentialStressTest, ScansMissNothing) {
+TEST(SequentialStressTest, scans_miss_nothing) {
   Storages all({.sessions = kThreads + 1, .log_bytes = 4u << 20});
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kSequential;
