@@ -7,7 +7,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 #include "gleaner/reclaim/reclaim.h"
 
 namespace foedus::gleaner {
@@ -40,7 +40,7 @@ Result<std::vector<page::SnapshotNumber>> snapshots_to_keep(device::Device* devi
 
 Status remove_old(device::Device* device, std::uint32_t kept) {
   FOEDUS_TRY(const auto keep, snapshots_to_keep(device, kept));
-  return snapshot::remove_unneeded(device, keep, nullptr, nullptr);
+  return snapshot::remove_obsolete_snapshots(device, keep, nullptr, nullptr);
 }
 
 // Reclaims superseded pages in rounds. Old snapshots are removed before each round, which makes

@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "gleaner/partitions.h"
 #include "gleaner/reduce/run_file.h"
 #include "gleaner/snapshot_composer.h"
@@ -41,8 +41,8 @@ Status Glean::sort(PartitionTable table) {
 Status Glean::sort_by(PartitionTable table, const StageClock& clock) {
   FOEDUS_INVARIANT(order_.covered <= order_.newest_seen, order_.covered.number());
   table_.emplace(std::move(table));
-  FOEDUS_CHECK(remove_leftovers());
-  FOEDUS_CHECK(remove_leftover_runs(order_.device));
+  FOEDUS_CHECK(remove_orphaned_files());
+  FOEDUS_CHECK(remove_orphaned_runs(order_.device));
   sorted_.emplace(order_, *table_);
   FOEDUS_CHECK(sorted_->run());
   sorted_->count(&sort_report_);
@@ -57,7 +57,7 @@ Result<snapshot::Manifest> Glean::compose(GleanReport* report) {
   has_failed_ = !made.is_ok();
   if (made.is_ok()) return made;
   // The next glean removes what cannot be removed now (G41). The caller gets the first error.
-  const Status ignored = base::catching([this] { return remove_leftovers(); });
+  const Status ignored = base::catching([this] { return remove_orphaned_files(); });
   static_cast<void>(ignored.is_ok());
   return made;
 }
@@ -66,7 +66,7 @@ Result<snapshot::Manifest> Glean::compose(GleanReport* report) {
 Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
   if (has_failed_) {  // G44
     FOEDUS_CHECK(sorted_->begin_streams());
-    FOEDUS_CHECK(remove_leftovers());
+    FOEDUS_CHECK(remove_orphaned_files());
   }
   const StageClock clock(order_.runtime);
   if (order_.before_pages) order_.before_pages();
@@ -89,8 +89,8 @@ Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
 
 // Removes the files that no manifest lists. The files of the previous snapshot stay, because its
 // manifest may be lost (E27).
-Status Glean::remove_leftovers() const {
-  return snapshot::remove_leftovers(order_.device, order_.previous);
+Status Glean::remove_orphaned_files() const {
+  return snapshot::remove_orphaned_files(order_.device, order_.previous);
 }
 
 }  // namespace foedus::gleaner

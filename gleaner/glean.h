@@ -3,10 +3,11 @@
 // are mapped and reduced to sorted streams, composed to pages, and made a snapshot by its manifest.
 // Transactions may run meanwhile; nothing here knows of volatile pages.
 //
-//   G41 Until the manifest has its name, the files written so far are leftovers; afterwards the
-//       snapshot is complete and readable by itself. A glean that fails removes its leftovers if it
-//       can, because the log may need the room. Once the manifest has its name, even if that is not
-//       durable yet, no file of the glean is a leftover.
+//   G41 Until the manifest has its name, the files written so far are orphaned files; afterwards
+//   the
+//       snapshot is complete and readable by itself. A glean that fails removes its orphaned files
+//       if it can, because the log may need the room. Once the manifest has its name, even if that
+//       is not durable yet, no file of the glean is an orphaned file.
 //   G42 Equal records, an equal previous snapshot and an equal partition table give equal files,
 //       whatever the number of mappers and their memory.
 //   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
@@ -56,7 +57,7 @@ class Glean {
  private:
   Status sort_by(PartitionTable table, const StageClock& clock);
   Result<snapshot::Manifest> try_compose(GleanReport* report);
-  Status remove_leftovers() const;
+  Status remove_orphaned_files() const;
 
   const engine::GleanOrder& order_;
   std::optional<PartitionTable> table_;

@@ -11,7 +11,7 @@ namespace foedus::gleaner {
 MapReduce::MapReduce(const engine::GleanOrder& order, const PartitionTable& table)
     : order_(order),
       table_(table),
-      sources_(deal_segments(order)),
+      sources_(distribute_segments(order)),
       reducers_(order),
       mappers_(order) {}
 

@@ -36,7 +36,7 @@ Result<bool> SegmentSource::go_on(SourceRecord* record) {
   return false;
 }
 
-std::vector<std::unique_ptr<SegmentSource>> deal_segments(const engine::GleanOrder& order) {
+std::vector<std::unique_ptr<SegmentSource>> distribute_segments(const engine::GleanOrder& order) {
   const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
   std::vector<std::vector<SegmentPart>> parts(mappers);
   for (std::size_t i = 0; i < order.segments.size(); ++i) {

@@ -40,6 +40,6 @@ class SegmentSource final : public RecordSource {
 };
 
 // Deals the segments of an order out to its mappers, those of one logger in their order (G40).
-std::vector<std::unique_ptr<SegmentSource>> deal_segments(const engine::GleanOrder& order);
+std::vector<std::unique_ptr<SegmentSource>> distribute_segments(const engine::GleanOrder& order);
 
 }  // namespace foedus::gleaner

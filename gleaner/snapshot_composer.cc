@@ -109,9 +109,9 @@ Status SnapshotComposer::join_storage(std::size_t index) {
     FOEDUS_TRY(const std::vector<Subtree> subtrees, subtrees_of(index));
     FOEDUS_TRY(storage.root, join(composers_[0]->composition(index), subtrees));
   }
-  snapshot::PageLedger ledger;
-  for (const auto& composer : composers_) ledger.add(composer->ledger(index));
-  Status counted = ledger.apply_to(&storage.live);
+  snapshot::PageAccounting accounting;
+  for (const auto& composer : composers_) accounting.add(composer->accounting(index));
+  Status counted = accounting.apply_to(&storage.live);
   if (!counted.is_ok()) return std::move(counted.at_storage(meta.name));
   manifest_.storages.push_back(std::move(storage));
   return {};

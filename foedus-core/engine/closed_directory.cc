@@ -85,7 +85,7 @@ Status ClosedDirectory::read(const DirectoryNames& names, std::uint32_t socs, Lo
   durable_ = all.covered;
   newest_seen_ = all.newest_seen;
   const std::uint64_t begin_us = runtime_->now_us();
-  FOEDUS_TRY(catalog_, read_found_catalog(*log_, newest_manifest(), runtime_.get()));
+  FOEDUS_TRY(catalog_, recover_catalog(*log_, newest_manifest(), runtime_.get()));
   catalog_us_ = runtime_->now_us() - begin_us;
   return {};
 }

@@ -10,8 +10,8 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
+#include "foedus-core/engine/sessions/recovered_catalog.h"
 #include "foedus-core/engine/setup/directory_names.h"
-#include "foedus-core/engine/sessions/found_catalog.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/topology.h"
@@ -83,7 +83,7 @@ class ClosedDirectory {
   std::optional<snapshot::Manifest> manifest_;
   Epoch durable_;
   Epoch newest_seen_;
-  FoundCatalog catalog_;
+  RecoveredCatalog catalog_;
   std::uint64_t catalog_us_ = 0;
 };
 

@@ -50,10 +50,10 @@ Status epochs_used_up() {
                        "rows to a new directory");
 }
 
-bool EpochClock::raise_hurry(Epoch waited_for) {
-  // The caller that raises hurry_epoch_ steps or wakes the clock. A caller that finds it high
+bool EpochClock::raise_requested_epoch(Epoch waited_for) {
+  // The caller that raises requested_epoch_ steps or wakes the clock. A caller that finds it high
   // enough has nothing left to do.
-  return raise(&hurry_epoch_, waited_for.number());
+  return raise(&requested_epoch_, waited_for.number());
 }
 
 bool EpochClock::wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us) {
@@ -62,7 +62,7 @@ bool EpochClock::wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us) {
     // The request is stored before the clock is asked to step, so that this step, or one soon
     // after, finds it.
     raise(&cache_wanted_, wanted.number());
-    raise_hurry(wanted);
+    raise_requested_epoch(wanted);
     // One or two steps in this thread cost less than two switches of threads.
     if (runtime_->help({this}, ready)) return true;
     runtime_->notify(this);
@@ -165,7 +165,8 @@ std::uint64_t EpochClock::step() {
   if (!all_published && !try_publish(current - 1)) return kLookAgainUs;
 
   update_reclaimable();
-  const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, as in rest_us()
+  const bool hurried =
+      requested_epoch_.load_relaxed() >= current;  // order: relaxed, as in rest_us()
   const std::uint64_t age_us = now_us - last_advance_us_;
   const std::uint64_t due_us = hurried ? epoch_us_min(current) : interval_us_;
   if (age_us < due_us) return rest_us(due_us - age_us);

@@ -184,12 +184,13 @@ class EpochClock : public base::Task {
 
   // Asks for an early end of the current epoch, so that `waited_for` becomes durable soon. Any
   // thread.
-  void hurry(Epoch waited_for) {
-    if (raise_hurry(waited_for)) runtime_->notify(this);
+  void request_advance(Epoch waited_for) {
+    if (raise_requested_epoch(waited_for)) runtime_->notify(this);
   }
-  // Stores the request of hurry(), and leaves it to the caller to step or notify the clock. Returns
-  // false if a thread has already asked for the end of `waited_for` or of a later epoch.
-  bool raise_hurry(Epoch waited_for);
+  // Stores the request of request_advance(), and leaves it to the caller to step or notify the
+  // clock. Returns false if a thread has already asked for the end of `waited_for` or of a later
+  // epoch.
+  bool raise_requested_epoch(Epoch waited_for);
 
   // ---- engine --------------------------------------------------------------------------------
 
@@ -243,7 +244,7 @@ class EpochClock : public base::Task {
   base::AtomicWord<std::int64_t> stuck_session_{-1};
 
   // Written by the threads that wait.
-  alignas(64) base::AtomicWord<std::uint64_t> hurry_epoch_;
+  alignas(64) base::AtomicWord<std::uint64_t> requested_epoch_;
   base::AtomicWord<std::uint64_t> cache_wanted_;
   base::WaitPoint cache_moved_;  // own synchronization
 };

@@ -54,7 +54,7 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
     }
     FOEDUS_INVARIANT(clock_ != nullptr);
     const auto ready = [&] { return is_durable(epoch) || !is_well(); };
-    const bool asked = clock_->raise_hurry(epoch);
+    const bool asked = clock_->raise_requested_epoch(epoch);
     const bool helps = asked && !helped_.empty() && timeout_us - spent_us >= kHelpUs;
     if (helps && runtime_->help(helped_, ready)) continue;
     if (asked) runtime_->notify(clock_);

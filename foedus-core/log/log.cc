@@ -183,7 +183,7 @@ Status Log::close(Epoch covered) {
 
 // ---- running
 
-LogRoom* Log::room(std::uint32_t logger) { return loggers_.at(logger).get(); }
+LogSpace* Log::space(std::uint32_t logger) { return loggers_.at(logger).get(); }
 void Log::attach(std::uint32_t logger, LogBuffer* buffer) { loggers_.at(logger)->attach(buffer); }
 Status Log::detach(std::uint32_t logger, LogBuffer* buffer) {
   return loggers_.at(logger)->detach(buffer);

@@ -119,7 +119,7 @@ class Log {
   // ---- sessions ------------------------------------------------------------------------------
 
   // Returns the argument for the constructor of a LogBuffer that this logger writes.
-  LogRoom* room(std::uint32_t logger);
+  LogSpace* space(std::uint32_t logger);
   // Makes the logger write what is published in `buffer` from now on. Before the first publish().
   void attach(std::uint32_t logger, LogBuffer* buffer);
   // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace,

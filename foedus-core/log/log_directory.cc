@@ -62,8 +62,8 @@ Status LogDirectory::seal_one(FoundSegment* segment) {
   return {};
 }
 
-Status LogDirectory::remove_leftovers() {
-  for (const std::string& name : found_.leftovers) {
+Status LogDirectory::remove_orphaned_files() {
+  for (const std::string& name : found_.orphaned_files) {
     const Status removed = device_->remove(name);
     if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   }
@@ -82,7 +82,7 @@ Status LogDirectory::seal_found() {
     const bool is_last = segment.header.incarnation == found_.savepoint.incarnation;
     if (is_last && !is_clean) FOEDUS_CHECK(seal_one(&segment));
   }
-  FOEDUS_CHECK(remove_leftovers());
+  FOEDUS_CHECK(remove_orphaned_files());
   const std::lock_guard lock(mutex_);
   for (auto& entries : entries_) {
     for (Entry& entry : entries) entry.is_settled = entry.is_sealed = true;
@@ -254,7 +254,7 @@ Status LogDirectory::close_cleanly(Epoch durable, Epoch covered) {
   savepoint_.durable_epoch = durable.number();
   if (covered.is_valid()) forget_up_to_locked(covered, 1);
   Status written = write_savepoint_locked();  // L14
-  if (written.is_ok()) (void)remove_forgotten_locked().is_ok();  // else they are leftovers
+  if (written.is_ok()) (void)remove_forgotten_locked().is_ok();  // else they are orphaned files
   return written;
 }
 

@@ -43,7 +43,7 @@ struct FoundLog {
   Savepoint savepoint{};
   bool is_fresh = true;  // no segments, and no savepoint or a damaged one
   std::vector<FoundSegment> segments;  // by logger and number
-  std::vector<std::string> leftovers;  // segments never used, or not yet removed
+  std::vector<std::string> orphaned_files;  // segments never used, or not yet removed
   Epoch cut;
   Epoch newest_seen;
 };
@@ -60,7 +60,7 @@ class LogDirectory {
 
   // ---- start, by one thread ------------------------------------------------------------------
 
-  // Makes the found log durable, seals its segments, and removes leftovers (L21). Called once.
+  // Makes the found log durable, seals its segments, and removes orphaned files (L21). Called once.
   Status seal_found();
   // Removes found segments of which no record is newer than `covered`, except the newest one of
   // each logger, which has its last mark. found() does not list them any more. REQUIRES:
@@ -108,7 +108,7 @@ class LogDirectory {
 
   Status seal_one(FoundSegment* segment);
   Status make_tail_durable(const FoundSegment& segment);
-  Status remove_leftovers();
+  Status remove_orphaned_files();
   Result<std::unique_ptr<SegmentWriter>> create_locked(std::uint32_t logger,
                                                        std::uint64_t mark_epoch);
   Result<std::unique_ptr<SegmentWriter>> new_segment_locked(std::uint32_t logger,

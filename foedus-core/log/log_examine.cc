@@ -69,7 +69,7 @@ Status match_names(device::Device* device, FoundLog* log, std::vector<SegmentKey
     const auto [logger, number] = key;
     const bool is_old = logger < kMaxSocs && number < log->savepoint.loggers[logger].oldest;
     if (!is_old) FOEDUS_CHECK(check_leftover(device, name));
-    log->leftovers.push_back(name);
+    log->orphaned_files.push_back(name);
   }
   return {};
 }

@@ -65,7 +65,7 @@ void Logger::attach(LogBuffer* ring) {
 }
 
 Status Logger::detach(LogBuffer* ring) {
-  Status status = wait_for_room(*ring, ring->committed());
+  Status status = wait_for_space(*ring, ring->committed());
   // The logger cannot forget the ring while it still tries to write: part of what is not durable
   // may be in the segment already, and a failed sync has it written again from the ring.
   if (is_waited_out(status)) {
@@ -89,7 +89,7 @@ Status Logger::detach(LogBuffer* ring) {
   return status;
 }
 
-Status Logger::wait_for_room(const LogBuffer& buffer, std::uint64_t offset) {
+Status Logger::wait_for_space(const LogBuffer& buffer, std::uint64_t offset) {
   while (buffer.durable() < offset) {
     {
       const std::lock_guard lock(rings_mutex_);
@@ -122,7 +122,7 @@ void Logger::look_at_rings() {
 }
 
 bool Logger::is_due(std::uint64_t published) {
-  // order: acquire, pairs with wait_for_room().
+  // order: acquire, pairs with wait_for_space().
   const bool room_wanted = room_wanted_.exchange_acq_rel(0) != 0;
   const bool must_mark = published > mark_ && progress_->dirty() > mark_;  // L19
   if (roll_wanted_.exchange_acq_rel(0) != 0) must_roll_ = true;  // order: acquire, as above

@@ -48,7 +48,7 @@
 
 namespace foedus::log {
 
-class Logger : public base::Task, public LogRoom {
+class Logger : public base::Task, public LogSpace {
  public:
   // Returns true if the logger tries again after this error (L24, L25).
   static bool is_waited_out(const Status& status) {
@@ -85,8 +85,8 @@ class Logger : public base::Task, public LogRoom {
   std::uint64_t step() override;
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
-  // LogRoom.
-  Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) override;
+  // LogSpace.
+  Status wait_for_space(const LogBuffer& buffer, std::uint64_t offset) override;
 
  private:
   struct Attached {

@@ -7,7 +7,7 @@ namespace foedus::occ {
 
 // The result of a look at a record. kMoved: the record is now in another page or in a next layer,
 // so the caller has to search for its key again.
-enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
+enum class ReadOutcome : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
 // The part that a read wants of a payload, and the payload's size.
 struct ReadRange {

@@ -82,17 +82,18 @@ bool OwnPayload::overlay(bool was, ReadRange* range) const {
   return present;
 }
 
-Found look_at(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-              const WriteSet::Own& own, Remember remember) {
+ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                          const WriteSet::Own& own, Remember remember) {
   if (own.newest != WriteEntry::kNone) {
-    return OwnPayload(&ctx.sets().writes(), own).is_present() ? Found::kPresent : Found::kAbsent;
+    return OwnPayload(&ctx.sets().writes(), own).is_present() ? ReadOutcome::kPresent
+                                                              : ReadOutcome::kAbsent;
   }
   page::Tid observed;
-  if (!optimistic_tid(*record, &observed)) return Found::kConflict;
-  if (observed.is_moved() || observed.is_next_layer()) return Found::kMoved;
+  if (!optimistic_tid(*record, &observed)) return ReadOutcome::kConflict;
+  if (observed.is_moved() || observed.is_next_layer()) return ReadOutcome::kMoved;
   const bool wanted = observed.is_deleted() == (remember == Remember::kAbsence);
   if (wanted) ctx.sets().remember_read(record, observed, storage);
-  return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
+  return observed.is_deleted() ? ReadOutcome::kAbsent : ReadOutcome::kPresent;
 }
 
 }  // namespace foedus::occ

@@ -37,65 +37,66 @@ class OwnPayload {
   const WriteSet::Own own_;
 };
 
-// Which answer of look_at() is remembered as a read. The other answer need not be: the caller makes
-// it the premise of a write.
+// Which answer of read_presence() is remembered as a read. The other answer need not be: the caller
+// makes it the precondition of a write.
 enum class Remember : std::uint8_t { kAbsence, kPresence };
 
 // Returns whether `record` exists for this transaction. `own`: the result of WriteSet::find() for
 // it.
-Found look_at(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-              const WriteSet::Own& own, Remember remember);
-inline Found look_at(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-                     Remember remember) {
-  return look_at(ctx, storage, record, ctx.sets().writes().find(record), remember);
+ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                          const WriteSet::Own& own, Remember remember);
+inline ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage,
+                                 page::RecordHeader* record, Remember remember) {
+  return read_presence(ctx, storage, record, ctx.sets().writes().find(record), remember);
 }
 
 // Reads the record without own writes, and remembers it.
 template <typename CopyBase>
-Found read_below(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-                 ReadRange* range, CopyBase&& copy_base) {
+ReadOutcome read_below(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                       ReadRange* range, CopyBase&& copy_base) {
   constexpr std::uint64_t kElsewhere = page::Tid::kMoved | page::Tid::kNextLayer;
   page::Tid observed;
   const bool settled = optimistic_read(*record, &observed, [&](page::Tid tid) {
     if ((tid.word() & (kElsewhere | page::Tid::kDeleted)) == 0) copy_base(range);
   });
-  if (!settled) return Found::kConflict;
-  if ((observed.word() & kElsewhere) != 0) return Found::kMoved;
+  if (!settled) return ReadOutcome::kConflict;
+  if ((observed.word() & kElsewhere) != 0) return ReadOutcome::kMoved;
   ctx.sets().remember_read(record, observed, storage);
-  return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
+  return observed.is_deleted() ? ReadOutcome::kAbsent : ReadOutcome::kPresent;
 }
 
 // Reads with own writes, except increments that `range` cuts.
 template <typename CopyBase>
-Found read_own_range(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-                     const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
+ReadOutcome read_own_range(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                           const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
   bool present = false;
   if (!own.begins_with_whole()) {
-    const Found below = read_below(ctx, storage, record, range, copy_base);
-    if (below != Found::kPresent && below != Found::kAbsent) return below;
-    present = below == Found::kPresent;
+    const ReadOutcome below = read_below(ctx, storage, record, range, copy_base);
+    if (below != ReadOutcome::kPresent && below != ReadOutcome::kAbsent) return below;
+    present = below == ReadOutcome::kPresent;
   }
-  return own.overlay(present, range) ? Found::kPresent : Found::kAbsent;
+  return own.overlay(present, range) ? ReadOutcome::kPresent : ReadOutcome::kAbsent;
 }
 
 // Reads with own writes if `range` cuts an own increment. Reads the whole payload first, because
 // the carry into the wanted bytes depends on the bytes of the number that `range` does not want.
 template <typename CopyBase>
-Found read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-                     const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
+ReadOutcome read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                           const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
   ReadRange whole;
-  Found found = read_own_range(ctx, storage, record, own, &whole, copy_base);
-  if (found != Found::kPresent) return found;
+  ReadOutcome found = read_own_range(ctx, storage, record, own, &whole, copy_base);
+  if (found != ReadOutcome::kPresent) return found;
   base::LineVector<char>& room = ctx.payload_room();
   room.resize(whole.payload_bytes);
   whole.out = room.data();
   whole.out_bytes = whole.payload_bytes;
   found = read_own_range(ctx, storage, record, own, &whole, copy_base);
-  if (found != Found::kPresent) return found;
+  if (found != ReadOutcome::kPresent) return found;
   // The payload's size has changed between the two reads, or the payload now ends within a number
   // that an own increment changes. In both cases another session has written the record since, so
   // this transaction cannot commit.
-  if (whole.payload_bytes != whole.out_bytes || own.cuts_increment(whole)) return Found::kConflict;
+  if (whole.payload_bytes != whole.out_bytes || own.cuts_increment(whole))
+    return ReadOutcome::kConflict;
   range->payload_bytes = whole.payload_bytes;
   const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);
   if (wanted != 0) std::memcpy(range->out, whole.out + range->offset, wanted);
@@ -103,8 +104,8 @@ Found read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeade
 }
 
 template <typename CopyBase>
-Found read_own(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-               const WriteSet::Own& entries, ReadRange* range, CopyBase&& copy_base) {
+ReadOutcome read_own(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                     const WriteSet::Own& entries, ReadRange* range, CopyBase&& copy_base) {
   FOEDUS_SYNC_POINT("occ:read_own");
   const OwnPayload own(&ctx.sets().writes(), entries);
   return own.cuts_increment(*range) ? read_own_whole(ctx, storage, record, own, range, copy_base)
@@ -116,8 +117,8 @@ Found read_own(TxnContext& ctx, StorageControl* storage, page::RecordHeader* rec
 // asks for to range->out, with base::racy_read, and sets range->payload_bytes. It may be called
 // several times. It is not called for deleted, moved or next-layer records.
 template <typename CopyBase>
-Found read_record(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
-                  ReadRange* range, CopyBase&& copy_base) {
+ReadOutcome read_record(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                        ReadRange* range, CopyBase&& copy_base) {
   ctx.uses().note(record);
   const WriteSet::Own own = ctx.sets().writes().find(record);
   if (own.newest != WriteEntry::kNone) [[unlikely]] {

@@ -81,16 +81,16 @@ struct PointerEntry {
 };
 
 // The answers that a second look at a followed pointer can give.
-enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
+enum class PointerState : std::uint8_t { kSame, kInstalled, kDropped };
 
 // Looks at a followed pointer of a storage in which pointers stay where they are.
-inline PointerLook look_in_place(const PointerEntry& entry) {
+inline PointerState look_in_place(const PointerEntry& entry) {
   // A page that has gone keeps its pointers as they were: the comparison below would see no change.
   const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
-  if (has_gone) return PointerLook::kDropped;
+  if (has_gone) return PointerState::kDropped;
   // Compares both halves. The volatile half may be null again: a page was installed, changed,
   // gleaned and dropped since. Only the snapshot half shows that.
-  return entry.pointer->load() == entry.observed ? PointerLook::kSame : PointerLook::kInstalled;
+  return entry.pointer->load() == entry.observed ? PointerState::kSame : PointerState::kInstalled;
 }
 
 // The pointer set.

@@ -16,7 +16,7 @@ namespace foedus::occ {
 // A search that a prefetch has begun. It names the page in which the record seems to be, which was
 // not looked at yet, and the page above. If the record seems to be in a snapshot page, it names
 // that page and the pointer that leads to it.
-struct alignas(64) BegunSearch {
+struct alignas(64) PrefetchedLookup {
   std::uint64_t txn = 0;  // turn of the transaction that began it
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // by kind of storage: the slice or index that is searched for
@@ -46,27 +46,27 @@ class SearchHints {
   }
   // Returns the slot for the search of a key. Another key may have the same slot: the caller
   // compares its members.
-  BegunSearch& begun(const StorageControl* storage, std::uint64_t number) {
+  PrefetchedLookup& prefetched(const StorageControl* storage, std::uint64_t number) {
     const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
-    return begun_[mixed >> (64 - kBegunBits)];
+    return prefetched_[mixed >> (64 - kPrefetchedBits)];
   }
-  // Remembers `begun`. Returns the search that was given kBegunAhead calls ago, whose page should
-  // be in the processor's cache by now.
-  BegunSearch* exchange_turn(BegunSearch* begun) {
-    return std::exchange(turns_[begun_count_++ % kBegunAhead], begun);
+  // Remembers `prefetched`. Returns the search that was given kLookupsAhead calls ago, whose page
+  // should be in the processor's cache by now.
+  PrefetchedLookup* exchange_turn(PrefetchedLookup* prefetched) {
+    return std::exchange(turns_[prefetched_count_++ % kLookupsAhead], prefetched);
   }
 
  private:
   static constexpr std::size_t kLastPages = 8;
-  static constexpr unsigned kBegunBits = 6;
+  static constexpr unsigned kPrefetchedBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
   // The processor loads the pages of this many searches at once, four lines of each.
-  static constexpr std::size_t kBegunAhead = 4;
+  static constexpr std::size_t kLookupsAhead = 4;
 
   std::array<LastPage, kLastPages> last_pages_{};
-  std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
-  std::array<BegunSearch*, kBegunAhead> turns_{};
-  std::size_t begun_count_ = 0;
+  std::array<PrefetchedLookup, std::size_t{1} << kPrefetchedBits> prefetched_{};
+  std::array<PrefetchedLookup*, kLookupsAhead> turns_{};
+  std::size_t prefetched_count_ = 0;
 };
 
 }  // namespace foedus::occ

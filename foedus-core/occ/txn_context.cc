@@ -18,7 +18,7 @@ TxnContext::TxnContext(const Resources& resources)
                    .session = resources.session,
                    .soc = resources.soc}),
       sets_(resources.memory),
-      settled_writes_(turn_, resources.clock, &sets_.writes()),
+      located_writes_(turn_, resources.clock, &sets_.writes()),
       locks_(resources.memory, resources.session),
       payload_room_(base::LineAllocator<char>(resources.memory)) {}
 
@@ -26,8 +26,8 @@ void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
-  // order: release, pairs with TxnWatch::look_at(), which sees the time at which the transaction
-  // began if it sees the turn.
+  // order: release, pairs with TxnWatch::read_presence(), which sees the time at which the
+  // transaction began if it sees the turn.
   turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
@@ -38,10 +38,10 @@ void TxnContext::begin(const TxnOptions& options) {
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
-  const bool is_held = options.is_retry && locks_.has_to_take_again();
+  const bool is_held = options.is_retry && locks_.has_to_reacquire();
   // If the session still has the pin of the last try, begin_epoch_ stays that of the pin: this try
   // uses addresses that were found since then, and makes no fence of its own.
-  if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.take_again();
+  if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.reacquire();
   forget_retry();
   // Reads the clock before the fence of pin(). The epoch may be too old, which is safe: a page born
   // since then is then looked at in vain.
@@ -60,12 +60,12 @@ void TxnContext::end() {
 
 void TxnContext::end_for_retry() {
   if (locks_reads()) {
-    for (const ReadEntry& read : sets_.reads()) locks_.want_again(read.record);
+    for (const ReadEntry& read : sets_.reads()) locks_.add_to_reacquire(read.record);
   }
   locks_.sort_for_retry();
   forget_sets();
   cold_pages_.settle();
-  if (locks_.has_to_take_again()) {
+  if (locks_.has_to_reacquire()) {
     resources_.clock->lend_pin(resources_.session);
   } else {
     resources_.clock->unpin(resources_.session);
@@ -73,7 +73,7 @@ void TxnContext::end_for_retry() {
 }
 
 void TxnContext::forget_retry() {
-  if (!locks_.has_to_take_again()) return;
+  if (!locks_.has_to_reacquire()) return;
   locks_.forget_retry();
   resources_.clock->unpin(resources_.session);
 }

@@ -4,7 +4,7 @@
 // (txn/commit.cc) reads them.
 //
 //   sets()             what it has read, followed and written     access_sets.h    O4
-//   settled_writes()   own writes that were seen in their place   settled_writes.h O17
+//   located_writes()   own writes that were seen in their place   located_writes.h O17
 //   locks()            record locks held before commit            txn_locks.h
 //   cold_pages()       pages of snapshots                         cold_pages.h     O14, O15
 //   hints()            where the next search may begin            search_hints.h
@@ -26,8 +26,8 @@
 #include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/occ/access_sets.h"
 #include "foedus-core/occ/cold_pages.h"
+#include "foedus-core/occ/located_writes.h"
 #include "foedus-core/occ/search_hints.h"
-#include "foedus-core/occ/settled_writes.h"
 #include "foedus-core/occ/txn_locks.h"
 #include "foedus-core/occ/txn_turn.h"
 #include "foedus-core/occ/use_sampler.h"
@@ -73,7 +73,7 @@ class TxnContext {
 
   // ---- parts ---------------------------------------------------------------------------------
   AccessSets& sets() { return sets_; }
-  SettledWrites& settled_writes() { return settled_writes_; }
+  LocatedWrites& located_writes() { return located_writes_; }
   TxnLocks& locks() { return locks_; }
   ColdPages& cold_pages() { return cold_pages_; }
   SearchHints& hints() { return hints_; }
@@ -140,7 +140,7 @@ class TxnContext {
   [[gnu::always_inline]] Status write(log::LogRecordType type, StorageControl* storage,
                                       page::RecordHeader* record, std::uint32_t place,
                                       std::string_view key, std::uint32_t payload_offset,
-                                      std::string_view payload, Premise premise,
+                                      std::string_view payload, Precondition precondition,
                                       std::uint64_t overflow = 0) {
     FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
     const std::size_t bytes = log::LogRecord::size_of(key.size(), payload.size());
@@ -158,7 +158,7 @@ class TxnContext {
                                  .storage = storage,
                                  .overflow = overflow,
                                  .place = place,
-                                 .premise = premise});
+                                 .precondition = precondition});
     return {};
   }
 
@@ -218,7 +218,7 @@ class TxnContext {
 
   ColdPages cold_pages_;
   AccessSets sets_;
-  SettledWrites settled_writes_;
+  LocatedWrites located_writes_;
   TxnLocks locks_;
   SearchHints hints_;
   UseSampler uses_;

@@ -58,7 +58,7 @@ bool TxnLocks::hold(page::RecordHeader* record) {
   if (held_.are_below(record)) {
     if (!lock(record, waiter)) return false;
   } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
-    want_again(record);  // the retry takes it in its turn
+    add_to_reacquire(record);  // the retry takes it in its turn
     return false;
   }
   held_.add(record, waiter);
@@ -67,26 +67,25 @@ bool TxnLocks::hold(page::RecordHeader* record) {
 
 void TxnLocks::release() {
   for (const HeldLock& held : held_.entries()) {
-    want_again(held.record);
+    add_to_reacquire(held.record);
     unlock(&held.record->lock, held.waiter);
   }
   held_.clear();
 }
 
 void TxnLocks::sort_for_retry() {
-  std::sort(to_take_again_.begin(), to_take_again_.end());
-  to_take_again_.erase(std::unique(to_take_again_.begin(), to_take_again_.end()),
-                       to_take_again_.end());
+  std::sort(to_reacquire_.begin(), to_reacquire_.end());
+  to_reacquire_.erase(std::unique(to_reacquire_.begin(), to_reacquire_.end()), to_reacquire_.end());
 }
 
-void TxnLocks::take_again() {
-  held_.reserve(to_take_again_.size());
-  for (page::RecordHeader* const record : to_take_again_) {
+void TxnLocks::reacquire() {
+  held_.reserve(to_reacquire_.size());
+  for (page::RecordHeader* const record : to_reacquire_) {
     LockWaiter* const waiter = waiters_.take();
     if (!lock_for(&record->lock, waiter, wait_us_)) break;
     held_.add(record, waiter);
   }
-  to_take_again_.clear();
+  to_reacquire_.clear();
 }
 
 Status TxnLocks::with_timeout(Status status) const {

@@ -2,7 +2,7 @@
 // TxnLocks: the record locks that a transaction takes before its commit (get_for_update, and reads
 // of the second half of transact()'s tries), and those that its retry takes first.
 //
-//     held --release()--> to take again --take_again(), in the retry's begin--> held
+//     held --release()--> to reacquire --reacquire(), in the retry's begin--> held
 
 #include <algorithm>
 #include <cstdint>
@@ -127,7 +127,7 @@ class TxnLocks {
  public:
   TxnLocks(base::MemorySource* source, std::uint32_t session)
       : held_(source),
-        to_take_again_(base::LineAllocator<page::RecordHeader*>(source)),
+        to_reacquire_(base::LineAllocator<page::RecordHeader*>(source)),
         waiters_(source, session) {}
 
   // Locks `record`. Returns false if the wait took longer than set_wait_us() allows. REQUIRES: the
@@ -159,22 +159,22 @@ class TxnLocks {
     waiters_.reserve(count);
     held_.reserve(count);
   }
-  // Releases the locks of hold() and take_again(). Remembers their records for a retry.
+  // Releases the locks of hold() and reacquire(). Remembers their records for a retry.
   void release();
 
   // ---- between a transaction and its retry ---------------------------------------------------
-  bool has_to_take_again() const { return !to_take_again_.empty(); }
+  bool has_to_reacquire() const { return !to_reacquire_.empty(); }
   // Adds a record to those that the retry locks first. Does nothing if there is no memory.
-  void want_again(page::RecordHeader* record) {
-    base::trying([&] { to_take_again_.push_back(record); });
+  void add_to_reacquire(page::RecordHeader* record) {
+    base::trying([&] { to_reacquire_.push_back(record); });
   }
   // Sorts the records for the retry by address (O1), and removes duplicates.
   void sort_for_retry();
   // Locks these records, and waits for each lock. If a wait times out, leaves that record and all
   // after it to the calls of the retry that ask for them. Does not look whether a record has moved
   // meanwhile: the lock of such a record does no harm, and no good.
-  void take_again();
-  void forget_retry() { to_take_again_.clear(); }
+  void reacquire();
+  void forget_retry() { to_reacquire_.clear(); }
 
   // Begins a transaction.
   void begin() { timeout_ = {}; }
@@ -194,7 +194,7 @@ class TxnLocks {
   HeldLocks held_;
   // Valid between two transactions only while the session's pin is lent (E26). Once the clock has
   // cleared the pin, the pages of these records may be reused.
-  base::LineVector<page::RecordHeader*> to_take_again_;
+  base::LineVector<page::RecordHeader*> to_reacquire_;
   WaiterPool waiters_;
   Timeout timeout_;
   std::uint64_t wait_us_ = kLockWaitUs;

@@ -18,7 +18,7 @@ namespace foedus::occ {
 
 // The precondition of a write: the call relied on the presence or absence of the record, as own
 // earlier writes leave it. Commit checks that it is so.
-enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
+enum class Precondition : std::uint8_t { kNone, kPresent, kAbsent };
 
 // A write to a record. `log` says which. Several entries of one record are applied in the order of
 // the calls. An entry takes one cache line.
@@ -32,7 +32,7 @@ struct alignas(64) WriteEntry {
   std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
   std::uint32_t place = 0;         // by kind of storage: where its page describes the record
   std::uint32_t next_own = kNone;  // next entry of the same record
-  Premise premise = Premise::kNone;
+  Precondition precondition = Precondition::kNone;
 };
 static_assert(sizeof(WriteEntry) == 64);
 
@@ -121,8 +121,9 @@ class WriteSet {
     const std::uint32_t number = count_++;
     // The entry is built in its place, field by field. A copy of the whole entry would read sixteen
     // bytes at a time just after eight-byte stores, and the processor stalls such loads.
-    new (&entries_[number]) WriteEntry(entry.record, entry.log, entry.storage, entry.waiter,
-                                       entry.overflow, entry.place, entry.next_own, entry.premise);
+    new (&entries_[number])
+        WriteEntry(entry.record, entry.log, entry.storage, entry.waiter, entry.overflow,
+                   entry.place, entry.next_own, entry.precondition);
     if (filter_.add(entry.record)) [[unlikely]]
       link_to_known(number);
   }

@@ -42,10 +42,10 @@ std::uint64_t mixed(page::SnapshotPageId id) {
   return word ^ word >> 32;
 }
 std::uint32_t print_of(page::SnapshotPageId id) {
-  const auto print = static_cast<std::uint32_t>(mixed(id) ^ id.word());
-  return print == 0 ? 1 : print;
+  const auto fingerprint = static_cast<std::uint32_t>(mixed(id) ^ id.word());
+  return fingerprint == 0 ? 1 : fingerprint;
 }
-std::uint64_t short_print_of(page::SnapshotPageId id) { return mixed(id) & 0xff; }
+std::uint64_t short_fingerprint_of(page::SnapshotPageId id) { return mixed(id) & 0xff; }
 
 }  // namespace
 
@@ -181,15 +181,16 @@ NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
   return {set, version, version % 2 == 0 ? way_of(*set, id) : kNoWay};
 }
 
-// Compares prints, eight at once: a byte of `wanted` that is zero has the highest bit in `marks`,
-// and maybe one above it that is not. order: relaxed twice, is_still() confirms it.
+// Compares fingerprints, eight at once: a byte of `wanted` that is zero has the highest bit in
+// `marks`, and maybe one above it that is not. order: relaxed twice, is_still() confirms it.
 std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
-  for (std::uint32_t i = 0; i < std::size(set.prints); ++i) {
-    const std::uint64_t wanted = set.prints[i].load_relaxed() ^ short_print_of(id) * kEachByte;
+  for (std::uint32_t i = 0; i < std::size(set.fingerprints); ++i) {
+    const std::uint64_t wanted =
+        set.fingerprints[i].load_relaxed() ^ short_fingerprint_of(id) * kEachByte;
     std::uint64_t marks = (wanted - kEachByte) & ~wanted & kEachByte << 7;
     for (; marks != 0; marks &= marks - 1) {
       const std::uint32_t byte = static_cast<std::uint32_t>(std::countr_zero(marks)) / 8;
-      const std::uint32_t way = i * kPrintsOfWord + byte;
+      const std::uint32_t way = i * kFingerprintsPerWord + byte;
       if (set.ids[way].load_relaxed() == id.word()) return way;
     }
   }
@@ -215,24 +216,25 @@ NvmPages::Found NvmPages::read(page::SnapshotPageId id, page::PageHeader* to) {
   const std::uint64_t offset = slot_offset(found.set, found.way);
   const Result<std::size_t> read = to_read_->read_at(offset, to, page::kPageBytes);
   if (!read.is_ok() || *read < page::kPageBytes) return Found::kNothing;
-  const bool is_sure = (found.set->sure.load_relaxed() >> found.way & 1) != 0;  // order: as ids
+  const bool is_verified =
+      (found.set->verified.load_relaxed() >> found.way & 1) != 0;  // order: as ids
   if (!is_still(found)) return Found::kNothing;
   note_use(found);
-  return is_sure ? Found::kPage : Found::kUnsure;
+  return is_verified ? Found::kPage : Found::kUnverified;
 }
 
 bool NvmPages::has_lines(page::SnapshotPageId id) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint64_t sure = found.set->sure.load_relaxed();  // order: as of ids
-  return (sure >> found.way & 1) != 0 && is_still(found);
+  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as of ids
+  return (verified >> found.way & 1) != 0 && is_still(found);
 }
 
 bool NvmPages::read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint64_t sure = found.set->sure.load_relaxed();  // order: as of ids
-  if ((sure >> found.way & 1) == 0) return false;             // K26
+  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as of ids
+  if ((verified >> found.way & 1) == 0) return false;                 // K26
   const std::uint64_t offset = slot_offset(found.set, found.way);
   device::File::Piece pieces[page::kLinesPerPage / 2];
   std::size_t count = 0;
@@ -282,7 +284,7 @@ void NvmPages::find_again(Set* set) {
   end_change(set);
 }
 
-void NvmPages::settle(page::SnapshotPageId id, bool is_whole) {
+void NvmPages::confirm(page::SnapshotPageId id, bool is_whole) {
   const Look found = look(id);
   if (found.way == kNoWay) return;
   const std::lock_guard lock(stripe_of(found.set).lock);
@@ -290,7 +292,8 @@ void NvmPages::settle(page::SnapshotPageId id, bool is_whole) {
   if (found.set->ids[found.way].load_relaxed() != id.word()) return;
   begin_change(found.set);
   if (is_whole) {
-    found.set->sure.store_relaxed(found.set->sure.load_relaxed() | std::uint64_t{1} << found.way);
+    found.set->verified.store_relaxed(found.set->verified.load_relaxed() | std::uint64_t{1}
+                                                                               << found.way);
   } else {
     name_slot(found.set, found.way, 0);
   }
@@ -298,11 +301,11 @@ void NvmPages::settle(page::SnapshotPageId id, bool is_whole) {
 }
 
 // order: relaxed twice, see begin_change() and end_change().
-void NvmPages::set_print(Set* set, std::uint32_t way, std::uint64_t id) {
-  base::AtomicWord<std::uint64_t>& prints = set->prints[way / kPrintsOfWord];
-  const std::uint32_t shift = way % kPrintsOfWord * 8;
-  const std::uint64_t others = prints.load_relaxed() & ~(std::uint64_t{0xff} << shift);
-  prints.store_relaxed(others | short_print_of(page::SnapshotPageId(id)) << shift);
+void NvmPages::set_fingerprint(Set* set, std::uint32_t way, std::uint64_t id) {
+  base::AtomicWord<std::uint64_t>& fingerprints = set->fingerprints[way / kFingerprintsPerWord];
+  const std::uint32_t shift = way % kFingerprintsPerWord * 8;
+  const std::uint64_t others = fingerprints.load_relaxed() & ~(std::uint64_t{0xff} << shift);
+  fingerprints.store_relaxed(others | short_fingerprint_of(page::SnapshotPageId(id)) << shift);
 }
 
 // order: relaxed in all of it, see begin_change() and end_change(); a statistic.
@@ -311,8 +314,8 @@ void NvmPages::name_slot(Set* set, std::uint32_t way, std::uint64_t id) {
   if (set->ids[way].load_relaxed() != 0) pages.store_relaxed(pages.load_relaxed() - 1);
   if (id != 0) pages.store_relaxed(pages.load_relaxed() + 1);
   set->ids[way].store_relaxed(id);
-  if (id != 0) set_print(set, way, id);
-  set->sure.store_relaxed(set->sure.load_relaxed() & ~(std::uint64_t{1} << way));
+  if (id != 0) set_fingerprint(set, way, id);
+  set->verified.store_relaxed(set->verified.load_relaxed() & ~(std::uint64_t{1} << way));
 }
 
 void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
@@ -381,7 +384,7 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
   if (is_there) {
     name_slot(set, way, id.word());
     // order: relaxed twice, as in name_slot(), and a hint.
-    set->sure.store_relaxed(set->sure.load_relaxed() | std::uint64_t{1} << way);
+    set->verified.store_relaxed(set->verified.load_relaxed() | std::uint64_t{1} << way);
     set->used[way].store_relaxed(0);
   }
   end_change(set);

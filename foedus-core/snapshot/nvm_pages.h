@@ -16,9 +16,9 @@
 // the new space.
 //
 //   word           written by              read by      meaning
-//   Set::prints    the lock's holder       all          a byte of the hash of each id
+//   Set::fingerprints the lock's holder    all          a byte of the hash of each id
 //   Set::version   the lock's holder       all          0: not looked at yet; odd: in change
-//   Set::sure      the lock's holder       all          a bit for each way: see K26
+//   Set::verified  the lock's holder       all          a bit for each way: see K26
 //   Set::ids       the lock's holder       all          0: the slot is free
 //   Set::used      readers, the clock      the clock    1: read since the hand came by
 //   ways_in_use_   under file_lock_        all          0: nothing is found; else it only grows
@@ -87,12 +87,12 @@ class NvmPages {
 
   enum class Found : std::uint8_t {
     kNothing,
-    kPage,    // `to` has it
-    kUnsure,  // `to` has it, and settle() is to be told whether it is whole
+    kPage,        // `to` has it
+    kUnverified,  // `to` has it, and confirm() is to be told whether it is whole
   };
   // Any thread may call all of these. None of them fails: the SSD has what memory does not give.
   Found read(page::SnapshotPageId id, page::PageHeader* to);
-  void settle(page::SnapshotPageId id, bool is_whole);
+  void confirm(page::SnapshotPageId id, bool is_whole);
   bool has(page::SnapshotPageId id) { return look(id).way != kNoWay; }
   // Returns true if lines of the page can be read.
   bool has_lines(page::SnapshotPageId id);
@@ -106,12 +106,12 @@ class NvmPages {
  private:
   static constexpr std::uint32_t kStripes = 64;
   static constexpr std::uint32_t kNoWay = kWaysMost;
-  static constexpr std::uint32_t kPrintsOfWord = sizeof(std::uint64_t);
+  static constexpr std::uint32_t kFingerprintsPerWord = sizeof(std::uint64_t);
 
   // All that a look reads is in the first line and in that of the id.
   struct alignas(64) Set {
-    base::AtomicWord<std::uint64_t> prints[kWaysMost / kPrintsOfWord];
-    base::AtomicWord<std::uint64_t> sure;
+    base::AtomicWord<std::uint64_t> fingerprints[kWaysMost / kFingerprintsPerWord];
+    base::AtomicWord<std::uint64_t> verified;
     base::AtomicWord<std::uint32_t> version;
     // Guarded by the lock of its stripe.
     std::uint8_t hand = 0;
@@ -157,7 +157,7 @@ class NvmPages {
   bool put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts);
   bool take_seen(page::SnapshotPageId id);
   // Makes the slot that of `id`; 0: of no page.
-  static void set_print(Set* set, std::uint32_t way, std::uint64_t id);
+  static void set_fingerprint(Set* set, std::uint32_t way, std::uint64_t id);
   void name_slot(Set* set, std::uint32_t way, std::uint64_t id);
   void put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
                   const page::PageHeader* page);

@@ -149,7 +149,7 @@ bool SnapshotFiles::read_near(page::SnapshotPageId id, page::PageHeader* to) con
   const NvmPages::Found found = nvm_pages_->read(id, to);
   if (found == NvmPages::Found::kNothing) return false;
   const bool is_good = is_whole(id, to);
-  if (!is_good || found == NvmPages::Found::kUnsure) nvm_pages_->settle(id, is_good);
+  if (!is_good || found == NvmPages::Found::kUnverified) nvm_pages_->confirm(id, is_good);
   return is_good;
 }
 

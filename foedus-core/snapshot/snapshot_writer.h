@@ -3,8 +3,8 @@
 // writes that bypass the system's cache, and once.
 //
 //   F5  A file counts when a manifest lists it, and only a writer that finished may be listed. A
-//       file that a writer finds under its name is a leftover: removed, never opened.
-//   F6  The first error is final: whatever was written is a leftover from then on (V2).
+//       file that a writer finds under its name is an orphaned file: removed, never opened.
+//   F6  The first error is final: whatever was written is an orphaned file from then on (V2).
 //
 // create() ──► open ── append()* ── finish() ──► synced; its name becomes durable with the manifest
 //               └── any error ──► failed: every call returns that error

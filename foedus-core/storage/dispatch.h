@@ -47,7 +47,7 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 // Verifies a pointer that was followed to a snapshot page.
-inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
+inline occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.storage->meta.kind != StorageKind::kMasstree) return occ::look_in_place(entry);
   return masstree::look_again(pool, entry);
 }

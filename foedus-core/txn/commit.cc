@@ -114,7 +114,7 @@ Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
   const std::size_t reads = txn->sets().reads().size();
-  Status status = read_premises(txn);
+  Status status = read_preconditions(txn);
   if (status.is_ok()) status = verify_sets(txn, WriteSetState::kUnlocked);
   txn->sets().reads().truncate(reads);
   return status;

@@ -55,9 +55,9 @@ bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   return false;
 }
 
-// Returns whether the record still satisfies the premises of its entries and has the payload room
-// that they rely on. Each entry is checked against the record as the entries before it leave it.
-// REQUIRES: the record's lock is held.
+// Returns whether the record still satisfies the preconditions of its entries and has the payload
+// room that they rely on. Each entry is checked against the record as the entries before it leave
+// it. REQUIRES: the record's lock is held.
 template <typename Entries>
 bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
   bool present = !tid.is_deleted();
@@ -66,8 +66,8 @@ bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
     const log::LogRecordType type = entry->log->type;
     const bool whole = type == log::LogRecordType::kPut;
     const bool fits = (rewritten && !whole) || storage::accepts(txn->pool(), *entry);
-    const bool holds = entry->premise == occ::Premise::kNone ||
-                       present == (entry->premise == occ::Premise::kPresent);
+    const bool holds = entry->precondition == occ::Precondition::kNone ||
+                       present == (entry->precondition == occ::Precondition::kPresent);
     if (!holds || !fits) return false;
     if (whole) present = rewritten = true;
     if (type == log::LogRecordType::kErase) present = false;
@@ -105,8 +105,8 @@ Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
 bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
   const page::Tid tid = entry.record->load_tid();
   if (tid.is_moved() || tid.is_next_layer()) return false;
-  const bool holds = entry.premise == occ::Premise::kNone ||
-                     tid.is_deleted() != (entry.premise == occ::Premise::kPresent);
+  const bool holds = entry.precondition == occ::Precondition::kNone ||
+                     tid.is_deleted() != (entry.precondition == occ::Precondition::kPresent);
   return holds && storage::accepts(txn->pool(), entry);
 }
 

@@ -20,11 +20,11 @@ enum class WriteSetState { kUnlocked, kLocked };
 // Checks that reads, pointers and page-versions are as they were seen (commit_verify.cc).
 Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
-// Checks the premises of writes, as far as possible without locks. Adds their records to the read
-// set, because premises have to hold together with all other reads. Only verify() needs this: the
-// caller's error may follow from a premise. A commit checks premises under locks, in the lock
-// phase.
-Status read_premises(occ::TxnContext* txn);
+// Checks the preconditions of writes, as far as possible without locks. Adds their records to the
+// read set, because preconditions have to hold together with all other reads. Only verify() needs
+// this: the caller's error may follow from a precondition. A commit checks preconditions under
+// locks, in the lock phase.
+Status read_preconditions(occ::TxnContext* txn);
 
 // commit_apply.cc
 

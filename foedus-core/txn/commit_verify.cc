@@ -115,11 +115,11 @@ Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) 
 
 Status verify_pointers(occ::TxnContext* txn) {
   for (const occ::PointerEntry& entry : txn->sets().pointers()) {
-    const occ::PointerLook look = storage::look_again(txn->pool(), entry);
-    if (look == occ::PointerLook::kSame) [[likely]]
+    const occ::PointerState look = storage::look_again(txn->pool(), entry);
+    if (look == occ::PointerState::kSame) [[likely]]
       continue;
-    return txn->conflict(look == occ::PointerLook::kDropped ? ConflictReason::kPageDropped
-                                                            : ConflictReason::kPageInstalled,
+    return txn->conflict(look == occ::PointerState::kDropped ? ConflictReason::kPageDropped
+                                                             : ConflictReason::kPageInstalled,
                          entry.storage);
   }
   return {};
@@ -152,17 +152,18 @@ Status verify_storages(occ::TxnContext* txn) {
 
 }  // namespace
 
-Status read_premises(occ::TxnContext* txn) {
+Status read_preconditions(occ::TxnContext* txn) {
   occ::WriteSet& set = txn->sets().writes();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     const occ::WriteEntry& entry = set[i];
-    // Only the record's oldest write has a premise of its own: later writes rely on that one.
-    if (entry.premise == occ::Premise::kNone || set.find(entry.record).oldest != i) continue;
+    // Only the record's oldest write has a precondition of its own: later writes rely on that one.
+    if (entry.precondition == occ::Precondition::kNone || set.find(entry.record).oldest != i)
+      continue;
     page::RecordHeader* record = nullptr;
     page::Tid now;
     const bool is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &now);
     const bool is_there = is_found && !now.is_deleted();
-    const bool wanted = entry.premise == occ::Premise::kPresent;
+    const bool wanted = entry.precondition == occ::Precondition::kPresent;
     if (is_there != wanted) {
       return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
     }

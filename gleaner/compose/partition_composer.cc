@@ -18,7 +18,7 @@ class NoRecords final : public RecordStream {
 
 Composition PartitionComposer::composition(std::size_t index) {
   return {&(*parts_.storages)[index], (*parts_.roots)[index], &old_pages_, parts_.writer,
-          &ledgers_[index]};
+          &accountings_[index]};
 }
 
 Composition PartitionComposer::composition_of(page::StorageId storage) const {

@@ -39,7 +39,7 @@ class PartitionComposer final : public base::Task {
       : parts_(parts),
         old_pages_(parts.previous),
         subtrees_(parts.storages->size()),
-        ledgers_(parts.storages->size()) {}
+        accountings_(parts.storages->size()) {}
 
   const char* name() const override { return "foedus-composer"; }
   bool is_background() const override { return true; }
@@ -65,7 +65,9 @@ class PartitionComposer final : public base::Task {
   // Returns a composition that only reads. Any thread.
   Composition composition_of(page::StorageId storage) const;
   // Returns the counts of pages of that storage that the partition appended and superseded.
-  const snapshot::PageLedger& ledger(std::size_t index) const { return ledgers_[index]; }
+  const snapshot::PageAccounting& accounting(std::size_t index) const {
+    return accountings_[index];
+  }
 
  private:
   std::uint64_t end();
@@ -78,7 +80,7 @@ class PartitionComposer final : public base::Task {
   Status status_;
   std::uint64_t cpu_us_ = 0;
   std::vector<std::optional<std::vector<Subtree>>> subtrees_;
-  std::vector<snapshot::PageLedger> ledgers_;
+  std::vector<snapshot::PageAccounting> accountings_;
 
   base::AtomicWord<std::uint32_t> done_;
 };

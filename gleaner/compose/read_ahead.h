@@ -13,7 +13,7 @@
 namespace foedus::gleaner {
 
 // Announces the pages that a composer of these records, in the order G2, will read. Does not use
-// writer and ledger. Takes two pages of memory, and some words for each record.
+// writer and accounting. Takes two pages of memory, and some words for each record.
 void read_ahead(const Composition& composition, std::span<const StreamRecord> records);
 
 }  // namespace foedus::gleaner

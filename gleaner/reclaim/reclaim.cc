@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage/page_check.h"
@@ -75,13 +75,13 @@ Result<snapshot::Manifest> move_all(device::Device* device, const snapshot::Mani
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,
                                    ReclaimCounts* counts) {
-  FOEDUS_CHECK(snapshot::remove_leftovers(device, &manifest));
+  FOEDUS_CHECK(snapshot::remove_orphaned_files(device, &manifest));
   Result<snapshot::Manifest> moved =
       base::catching([&] { return move_all(device, manifest, victims, counts); });
   if (moved.is_ok()) return moved;
   // The caller gets the first error; the next glean removes what cannot be removed now.
   const Status ignored =
-      base::catching([&] { return snapshot::remove_leftovers(device, &manifest); });
+      base::catching([&] { return snapshot::remove_orphaned_files(device, &manifest); });
   static_cast<void>(ignored.is_ok());
   return moved;
 }

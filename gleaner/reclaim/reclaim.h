@@ -6,8 +6,8 @@
 //   G66 The new manifest covers the same epochs as the old one, has the same storages and
 //       partitions, and has roots that lead to the same records. Both manifests may be read at the
 //       same time. Files that the old one lists stay until it is removed (snapshot, F4). Until the
-//       new manifest has its name, the files written so far are leftovers, which a call that fails
-//       removes as far as it can.
+//       new manifest has its name, the files written so far are orphaned files, which a call that
+//       fails removes as far as it can.
 
 #include <cstdint>
 #include <optional>

@@ -55,9 +55,9 @@ Result<SnapshotPageId> Relocation::write(const page::PageBytes& page) {
     pages_left_ -= 1;
     below_records_left_ -= snapshot::is_below_records(header) ? 1 : 0;
   }
-  ledger_.supersede(old, header);
+  accounting_.supersede(old, header);
   FOEDUS_TRY(const SnapshotPageId id, writer_->append(&header));
-  ledger_.append(id, header);
+  accounting_.append(id, header);
   return id;
 }
 
@@ -86,7 +86,7 @@ Result<SnapshotPageId> Relocation::move_chain(SnapshotPageId first) {
 
 Result<std::vector<LivePages>> Relocation::finish() const {
   std::vector<LivePages> live = storage_.live;
-  Status status = ledger_.apply_to(&live);
+  Status status = accounting_.apply_to(&live);
   if (!status.is_ok()) return std::move(status.at_storage(storage_.name));
   for (const LivePages& file : live) {
     if (!victims_.contains(file.snapshot, file.soc)) continue;

@@ -91,7 +91,7 @@ class Relocation {
   const Victims& victims_;
   snapshot::PageReader* const reader_;
   snapshot::PageWriter* const writer_;
-  snapshot::PageLedger ledger_;
+  snapshot::PageAccounting accounting_;
   // Pages in victims that are not found yet. If it falls below zero, finish() reports that.
   std::int64_t pages_left_ = 0;
   std::int64_t below_records_left_ = 0;

@@ -193,7 +193,7 @@ Result<Reducer::State> Reducer::hold() {
     }
     take_last(*last, last->other, inbox_.half_bytes());
   }
-  sorted_.deal(blocks_in(*held_));
+  sorted_.distribute(blocks_in(*held_));
   return State::kSortingHalf;
 }
 
@@ -211,7 +211,7 @@ Result<Reducer::State> Reducer::begin_join_or_sort() {
       const auto more = blocks_in(*held_);
       blocks.insert(blocks.end(), more.begin(), more.end());
     }
-    sorted_.deal(blocks);
+    sorted_.distribute(blocks);
     return State::kSortingAll;
   }
   FOEDUS_INVARIANT(runs_max >= 2, runs_max);

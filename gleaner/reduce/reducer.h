@@ -20,7 +20,7 @@
 //        that memory, one at a time however many runs have some. If a half has no room for it and
 //        four chunks, it takes memory beside. Copies of one key's history that is folded are not
 //        counted.
-//   G21  Runs are removed when the reducer is destroyed, and when it fails. remove_leftover_runs()
+//   G21  Runs are removed when the reducer is destroyed, and when it fails. remove_orphaned_runs()
 //        removes those of a crash before the next glean.
 //   G22  Equal records give equal streams, whichever mappers shipped them, in whatever blocks,
 //        spilled or not.

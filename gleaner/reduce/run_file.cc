@@ -57,7 +57,7 @@ std::optional<RunId> parse_run_name(std::string_view name) {
   return id;
 }
 
-Status remove_leftover_runs(device::Device* device, std::optional<std::uint32_t> soc) {
+Status remove_orphaned_runs(device::Device* device, std::optional<std::uint32_t> soc) {
   FOEDUS_TRY(const std::vector<std::string> names, device->list());
   for (const std::string& name : names) {
     const std::optional<RunId> id = parse_run_name(name);

@@ -50,6 +50,6 @@ std::optional<RunId> parse_run_name(std::string_view name);
 
 // Removes the runs that a crash has left: all files with such a name, or only those of one SOC.
 // Runs have no meaning beyond the glean that made them.
-Status remove_leftover_runs(device::Device* device, std::optional<std::uint32_t> soc = {});
+Status remove_orphaned_runs(device::Device* device, std::optional<std::uint32_t> soc = {});
 
 }  // namespace foedus::gleaner

@@ -32,7 +32,7 @@ SortedRecords::SortedRecords(const PartitionTable* table, const char* memory, ch
   FOEDUS_INVARIANT(reinterpret_cast<std::uintptr_t>(area) % sizeof(SortItem) == 0, area);
 }
 
-void SortedRecords::deal(const std::vector<const BlockHeader*>& blocks) {
+void SortedRecords::distribute(const std::vector<const BlockHeader*>& blocks) {
   groups_.clear();
   next_storage_ = 0;
   next_item_ = 0;

@@ -35,7 +35,7 @@ class SortedRecords {
 
   // Deals out the items of the blocks by storage, and forgets any before. The blocks stay unchanged
   // from now on.
-  void deal(const std::vector<const BlockHeader*>& blocks);
+  void distribute(const std::vector<const BlockHeader*>& blocks);
   // Sorts one group. Returns false if all are sorted.
   bool sort_next();
   // Returns the groups in the order of storages. REQUIRES: all are sorted.

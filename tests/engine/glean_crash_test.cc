@@ -2,7 +2,7 @@
 // ctest-timeout: 300
 // Power failures at every call to the device while a snapshot is made and installed and the log is
 // cut, and while a recovery does so: the next open finds exactly the durable transactions.
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "tests/engine/crash_steps.h"
 
 namespace foedus {
@@ -304,7 +304,8 @@ TEST_F(GleanCrashTest, a_glean_that_finds_no_room_gives_back_what_it_took) {
     if (status.is_ok()) break;
     ASSERT_EQ(status.code(), ErrorCode::kOutOfSpace) << status.message();
     ++refused;
-    EXPECT_EQ(testing::must(snapshot::find_leftovers(device.get())), std::vector<std::string>());
+    EXPECT_EQ(testing::must(snapshot::find_orphaned_files(device.get())),
+              std::vector<std::string>());
     device->set_capacity(FailingDevice::kUnlimited);
     ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
   }

@@ -70,7 +70,7 @@ TEST(EpochClockListenersTest, hurries_less_the_more_epochs_are_used) {
     EpochClock clock(&runtime, Epoch(first), 4, kIntervalUs);
     clock.step();
     ASSERT_EQ(clock.current(), Epoch(first + 1));
-    clock.hurry(clock.current());
+    clock.request_advance(clock.current());
     if (pause_us != 0) {
       runtime.run_for(pause_us - 1);
       EXPECT_EQ(clock.step(), 1u) << first;
@@ -87,7 +87,7 @@ TEST(EpochClockListenersTest, stands_still_at_the_last_epoch) {
   EpochClock clock(&runtime, Epoch(Epoch::kMax - 1), 4, kIntervalUs);
   for (int i = 0; i < 3; ++i) {
     clock.step();
-    clock.hurry(clock.current());
+    clock.request_advance(clock.current());
     runtime.run_for(2 * kIntervalUs);
     EXPECT_EQ(clock.current(), Epoch(Epoch::kMax));
   }
@@ -277,12 +277,12 @@ TEST_F(EpochClockTest, hurry_ends_the_epoch_that_is_waited_for_and_no_other) {
   runtime_.start(&clock_);
   runtime_.run_due();
   const Epoch waited_for = clock_.current();
-  clock_.hurry(waited_for);
+  clock_.request_advance(waited_for);
   runtime_.run_due();
   EXPECT_EQ(clock_.published(), waited_for);
   EXPECT_EQ(clock_.current(), waited_for.next());
   const std::uint64_t steps = runtime_.step_count();
-  clock_.hurry(waited_for);  // is over: no waiter is woken
+  clock_.request_advance(waited_for);  // is over: no waiter is woken
   runtime_.run_due();
   EXPECT_EQ(runtime_.step_count(), steps);
   runtime_.stop(&clock_);
@@ -292,7 +292,7 @@ TEST_F(EpochClockTest, hurry_waits_for_commits_at_work) {
   runtime_.start(&clock_);
   runtime_.run_due();
   const Epoch commit = clock_.enter_commit(1);
-  clock_.hurry(commit);
+  clock_.request_advance(commit);
   runtime_.run_due();
   EXPECT_LT(clock_.published(), commit);
   clock_.leave_commit(1);

@@ -35,7 +35,7 @@ TEST(EpochStressTest, what_is_published_is_complete) {
         log.committed.store_release(i + 1);
         ASSERT_LT(clock.published(), epoch);
         clock.leave_commit(self);
-        if (i % 1000 == 0) clock.hurry(epoch);
+        if (i % 1000 == 0) clock.request_advance(epoch);
       }
     });
   }
@@ -62,7 +62,7 @@ TEST(EpochStressTest, what_is_published_is_complete) {
   }
   for (std::thread& session : sessions) session.join();
   const Epoch last = clock.current();
-  clock.hurry(last);
+  clock.request_advance(last);
   while (clock.published() < last) runtime->pause(50);
   runtime->stop(&clock);
 }

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view key(key_of(record), slot.key_bytes());
     fuzz::look_at(key.data(), key.size());
     fuzz::look_at(payload_of(record, slot), slot.body_bytes());
-    Lookup found;
+    KeyPosition found;
     bool saw_moved = false;
     if (!search_page(&bin, hash_of(key), key, &found, &saw_moved) || saw_moved) __builtin_trap();
   }

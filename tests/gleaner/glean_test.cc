@@ -118,8 +118,8 @@ class GleanTest : public ::testing::Test {
     // Opening the database may have moved pages since.
     FOEDUS_TRY(previous_, engine::find_newest_manifest(device.get()));
     const snapshot::Manifest* const previous = previous_.has_value() ? &*previous_ : nullptr;
-    FOEDUS_TRY(engine::FoundCatalog catalog,
-               engine::read_found_catalog(*log, previous, runtime.get()));
+    FOEDUS_TRY(engine::RecoveredCatalog catalog,
+               engine::recover_catalog(*log, previous, runtime.get()));
     engine::GleanOrder order = engine::order_of_found(*log, previous);
     order.device = device.get();
     order.runtime = runtime.get();

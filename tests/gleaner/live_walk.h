@@ -130,21 +130,21 @@ class LiveWalk {
 template <typename Pages>
 class LiveCheck {
  public:
-  snapshot::PageLedger* begin() {
-    ledger_ = {};
-    return &ledger_;
+  snapshot::PageAccounting* begin() {
+    accounting_ = {};
+    return &accounting_;
   }
   const std::vector<snapshot::LivePages>& live() const { return live_; }
   // Sets the counts after pages were changed without composers.
   void set_live(std::vector<snapshot::LivePages> live) {
     live_ = std::move(live);
-    ledger_ = {};
+    accounting_ = {};
   }
   // Ends the checks, because the test will change pages without the composers.
   void end() { is_at_end_ = true; }
   void expect_counted(const Pages& pages, page::SnapshotPageId root) {
     if (is_at_end_) return;
-    const Status status = ledger_.apply_to(&live_);
+    const Status status = accounting_.apply_to(&live_);
     ASSERT_TRUE(status.is_ok()) << status.message();
     LiveWalk walk([&pages](page::SnapshotPageId id) { return pages.at(id); });
     const std::vector<snapshot::LivePages> expected = walk.count(root);
@@ -158,7 +158,7 @@ class LiveCheck {
   }
 
  private:
-  snapshot::PageLedger ledger_;
+  snapshot::PageAccounting accounting_;
   std::vector<snapshot::LivePages> live_;
   bool is_at_end_ = false;
 };

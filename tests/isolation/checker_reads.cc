@@ -44,7 +44,7 @@ void WindowCheck::check_reads(std::uint32_t node) {
       read.state.present = op.flag;
       check_read(read, true);
     } else {
-      // The premise of the write counts as a read, too.
+      // The precondition of the write counts as a read, too.
       read.state.present = needs_presence(op.kind);
       if (op.kind == OpKind::kInsert || read.state.present) check_read(read, true);
       own_.push_back({number, {}});

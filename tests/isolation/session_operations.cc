@@ -126,8 +126,8 @@ Status SessionWorker::scan(Txn& txn, std::uint64_t limit) {
   return {};
 }
 
-// Notes a write whose premise held; of one whose premise failed, the presence or absence that it
-// saw.
+// Notes a write whose precondition held; of one whose precondition failed, the presence or absence
+// that it saw.
 Status SessionWorker::note_write(const Status& status, OpKind kind, const Store& store,
                                  std::uint64_t key, bool flag, std::uint64_t value) {
   if (is_missing(status) || status.code() == ErrorCode::kAlreadyExists) {

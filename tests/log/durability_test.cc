@@ -213,9 +213,9 @@ TEST(DurabilityTest, an_epoch_is_announced_only_when_every_logger_has_it) {
   ASSERT_OK(first);
   ASSERT_OK(second);
   // Only the clock and the first logger run.
-  auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
+  auto* const logger = dynamic_cast<base::Task*>(run.log->space(0));
   ASSERT_NE(logger, nullptr);
-  run.clock->hurry(*first);
+  run.clock->request_advance(*first);
   for (int i = 0; i < 20; ++i) {
     run.runtime.step(run.clock.get());
     run.runtime.step(logger);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t kCapacity = 1024;
 
 // A log in which all published records are durable at the first wait.
-struct Room : LogRoom {
-  Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) override {
+struct Room : LogSpace {
+  Status wait_for_space(const LogBuffer& buffer, std::uint64_t offset) override {
     EXPECT_LE(offset, buffer.committed()) << "nobody will ever publish that";
     ring->set_durable(buffer.committed());
     return {};

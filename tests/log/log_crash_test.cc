@@ -204,8 +204,8 @@ TEST(LogCrashTest, new_epochs_begin_above_those_that_were_cut_off) {
     const auto epoch = run.session(0)->commit(1, 10);
     ASSERT_OK(epoch);
     lost = *epoch;
-    auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
-    run.clock->hurry(*epoch);
+    auto* const logger = dynamic_cast<base::Task*>(run.log->space(0));
+    run.clock->request_advance(*epoch);
     for (int i = 0; i < 20; ++i) {
       run.runtime.step(run.clock.get());
       run.runtime.step(logger);
@@ -260,7 +260,7 @@ void commit_and_publish(const char* place) {
   const auto epoch = run.sessions[0]->commit(2, 10);
   ASSERT_OK(epoch);
   hooked_epoch = *epoch;
-  run.clock->hurry(*epoch);
+  run.clock->request_advance(*epoch);
   while (run.clock->published() < *epoch) run.runtime.step(run.clock.get());
 }
 
@@ -276,7 +276,7 @@ TEST(LogCrashTest, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
       hooked_run = &run;
       hooked_epoch = Epoch();
       base::set_sync_point_hook(commit_and_publish);
-      auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
+      auto* const logger = dynamic_cast<base::Task*>(run.log->space(0));
       run.runtime.step(logger);
       base::set_sync_point_hook(nullptr);
       hooked_run = nullptr;

@@ -91,7 +91,7 @@ class TestSession {
         clock_(clock),
         soc_(soc),
         memory_(ring_bytes),
-        ring_(memory_.get(), ring_bytes, number, log->room(soc)) {
+        ring_(memory_.get(), ring_bytes, number, log->space(soc)) {
     log->attach(soc, &ring_);
   }
 

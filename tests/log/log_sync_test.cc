@@ -26,10 +26,10 @@ class LogSyncTest : public ::testing::Test {
     publish(*epoch);
   }
   void publish(Epoch epoch) {
-    run_->clock->hurry(epoch);
+    run_->clock->request_advance(epoch);
     while (run_->clock->published() < epoch) run_->runtime.step(run_->clock.get());
   }
-  void step() { run_->runtime.step(dynamic_cast<base::Task*>(run_->log->room(0))); }
+  void step() { run_->runtime.step(dynamic_cast<base::Task*>(run_->log->space(0))); }
   void step_with(const std::function<void()>& act) {
     const AtSyncPoint at("logger:before_sync", act);
     step();

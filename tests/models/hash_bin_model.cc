@@ -19,7 +19,7 @@ using namespace foedus;
 using page::PageVersion;
 using page::Tid;
 using storage::hash::HashBinPage;
-using storage::hash::Lookup;
+using storage::hash::KeyPosition;
 using storage::hash::Search;
 using storage::moves::Birth;
 
@@ -76,7 +76,7 @@ struct Bin : model::Suite<Scenario, 2> {
     keys[number].set(1);
     return storage::hash::place_record(page, kHash, kKey, kRoom, 0, tid);
   }
-  Search search(Lookup* found) {
+  Search search(KeyPosition* found) {
     return storage::hash::search_bin(*pool, bin, kHash, kKey, found);
   }
 };
@@ -121,7 +121,7 @@ struct Inserting : Bin<Inserting<kIsChained>> {
     //     found->version = bin->header.load_version();
     //     if (!found->version.is_gone() &&
     //     search_bin(ctx.pool(), bin, hash, key, found) != Search::kUnsettled) [[likely]] {
-    Lookup found;
+    KeyPosition found;
     found.version = this->bin->header.load_version();
     const Search result = this->search(&found);
     model::require(result != Search::kUnsettled, "nothing moves");
@@ -156,9 +156,9 @@ struct Moving : Bin<Moving> {
   }
   Birth birth_now() {
     // from foedus-core/storage/moves/after_marks.h:
-    //     const Birth birth(epoch_behind_marks(ctx.clock()),
+    //     const Birth birth(epoch_after_marks(ctx.clock()),
     //     others ? Birth::kSeveral : ctx.session());
-    return Birth(storage::moves::epoch_behind_marks(clock), 1);
+    return Birth(storage::moves::epoch_after_marks(clock), 1);
   }
   void move_within() {
     const Tid tid = record->load_tid();
@@ -175,7 +175,7 @@ struct Moving : Bin<Moving> {
     bin->birth.store_release(birth_now().word());
     storage::hash::publish_record(bin);
   }
-  bool needs_catch_up(Epoch begin_epoch) {
+  bool needs_relocation(Epoch begin_epoch) {
     // from foedus-core/storage/hash/find.cc:
     //     *birth = moves::Birth(found.bin->birth.load_acquire());
     const Birth birth(bin->birth.load_acquire());
@@ -192,13 +192,13 @@ struct Moving : Bin<Moving> {
     const Epoch begin_epoch = clock.current();
     clock.pin(0);
     if (record->load_tid().is_moved()) return;
-    Lookup found;
+    KeyPosition found;
     const Search result = search(&found);
     if (result == Search::kUnsettled) return;  // it searches again
     model::require(result == Search::kFound, "the record is there");
     model::require(keys[found.place].get() == 1, "with its key");
     if (found.record == record) return;
-    model::require(needs_catch_up(begin_epoch), "an address that is known is followed");
+    model::require(needs_relocation(begin_epoch), "an address that is known is followed");
     model::require(record->load_tid().is_moved(), "H4: there are no two of one key");
   }
   void thread(unsigned index) { index == 0 ? write_twice() : move_within(); }
@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
         "the mark hands over nothing; the copy comes with the count, which is released behind it"},
        {"hash_bin_model.cc move_within store_release #2", rl::mo_relaxed,
         "the count is released behind it"},
-       {"hash_bin_model.cc needs_catch_up load_acquire", rl::mo_relaxed,
+       {"hash_bin_model.cc needs_relocation load_acquire", rl::mo_relaxed,
         "who found the copy has acquired the count"}},
       {"epoch_clock.h", "epoch_clock.cc", "page_pool.cc", "tid.h"}};
   return protocol.check(argc, argv);

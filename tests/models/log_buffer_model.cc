@@ -21,12 +21,12 @@ constexpr int kRecords = 3;
 // A ring with space for two records, and three transactions of one record each, of which kBefore
 // are over before the logger begins.
 template <int kBefore>
-struct HandOver : model::Suite<HandOver<kBefore>, 2>, log::LogRoom {
+struct HandOver : model::Suite<HandOver<kBefore>, 2>, log::LogSpace {
   alignas(8) char memory[kRecordBytes * kPlaces] = {};
   log::LogBuffer ring{memory, kRecordBytes* kPlaces, 0, this};
   model::Plain<int> places[kPlaces];
 
-  Status wait_for_room(const log::LogBuffer& buffer, std::uint64_t offset) override {
+  Status wait_for_space(const log::LogBuffer& buffer, std::uint64_t offset) override {
     while (buffer.durable() < offset) rl::yield(1, MODEL_HERE);
     return {};
   }

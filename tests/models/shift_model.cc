@@ -98,7 +98,7 @@ struct Shifting : model::Suite<Scenario, 2> {
       //     const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
       //                           page->header.load_version() == version;
       //     if (is_quiet) return look;
-      //     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
+      //     if (++tries == kShiftTries) return occ::PointerState::kInstalled;
       //     spin.once();
       const bool is_quiet =
           !occ::is_held(page->header.lock.load_acquire()) && page->header.load_version() == version;
@@ -111,7 +111,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     InteriorPage* const interior = page;
     // from foedus-core/storage/masstree/change/track.cc:
     //     for (const unsigned i : {at, at + 1, at - 1}) {
-    //       if (i <= keys && is_same(&interior->child(i))) return occ::PointerLook::kSame;
+    //       if (i <= keys && is_same(&interior->child(i))) return occ::PointerState::kSame;
     //     }
     const unsigned at = interior->child_of(kSlice, keys);
     for (const unsigned i : {at, at + 1, at - 1}) {

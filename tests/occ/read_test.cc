@@ -93,7 +93,7 @@ class OverlayTest : public ::testing::Test {
   TxnContext& ctx() { return all_.ctx(); }
   void write(log::LogRecordType type, std::uint32_t offset, std::string_view payload) {
     const Status status = ctx().write(type, &control_, &record_.header, 0, "key", offset, payload,
-                                      Premise::kNone);
+                                      Precondition::kNone);
     EXPECT_TRUE(status.is_ok()) << status.message();
   }
   void add(std::uint32_t offset, std::uint64_t delta) {
@@ -107,14 +107,14 @@ class OverlayTest : public ::testing::Test {
     range.out = out.data();
     range.out_bytes = bytes;
     range.offset = offset;
-    const Found found =
+    const ReadOutcome found =
         read_record(ctx(), &control_, &record_.header, &range, [&](ReadRange* wanted) {
           wanted->payload_bytes = base_bytes_;
           const std::uint32_t count = wanted->wanted_of(base_bytes_);
           if (count != 0) base::racy_read(wanted->out, record_.payload + wanted->offset, count);
         });
-    if (found == Found::kAbsent) return "-";
-    EXPECT_EQ(found, Found::kPresent);
+    if (found == ReadOutcome::kAbsent) return "-";
+    EXPECT_EQ(found, ReadOutcome::kPresent);
     out.resize(range.wanted_of(range.payload_bytes));
     return out;
   }
@@ -226,16 +226,16 @@ TEST_F(OverlayTest, a_page_that_failed_of_a_replaced_version_is_no_failure) {
   struct Case {
     std::uint64_t flags;   // of the new version
     std::uint32_t length;  // its length field
-    Found expected;
+    ReadOutcome expected;
     bool fails;
   };
   const page::Tid before(Epoch(3), 1);
   const page::Tid behind(Epoch(3), 2);
   for (const Case& one :
-       {Case{0, 4, Found::kPresent, false},
-        Case{page::Tid::kDeleted, storage::kSnapshotOverflowLength, Found::kAbsent, false},
-        Case{page::Tid::kMoved, storage::kSnapshotOverflowLength, Found::kMoved, false},
-        Case{0, storage::kSnapshotOverflowLength, Found::kConflict, true}}) {
+       {Case{0, 4, ReadOutcome::kPresent, false},
+        Case{page::Tid::kDeleted, storage::kSnapshotOverflowLength, ReadOutcome::kAbsent, false},
+        Case{page::Tid::kMoved, storage::kSnapshotOverflowLength, ReadOutcome::kMoved, false},
+        Case{0, storage::kSnapshotOverflowLength, ReadOutcome::kConflict, true}}) {
     record_.header.tid.store_relaxed(before.word());
     unsigned looks = 0;
     const auto load_length = [&] {

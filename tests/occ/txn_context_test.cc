@@ -259,36 +259,36 @@ TEST_F(TxnContextTest, an_own_install_is_followed_only_from_what_it_replaced) {
 TEST_F(TxnContextTest, own_writes_that_were_seen_since_a_birth_are_not_looked_at_again) {
   const page::StorageId id = control_->id();
   const auto write = [&](page::RecordHeader* record) {
-    const Status status =
-        ctx().write(log::LogRecordType::kErase, control_, record, 0, "key", 0, "", Premise::kNone);
+    const Status status = ctx().write(log::LogRecordType::kErase, control_, record, 0, "key", 0, "",
+                                      Precondition::kNone);
     ASSERT_TRUE(status.is_ok()) << status.message();
   };
   ctx().begin({});
   write(low_);
   write(middle_);
   const Epoch now = all_.clock().current();
-  const auto first = ctx().settled_writes().begin(id, now);
+  const auto first = ctx().located_writes().begin(id, now);
   EXPECT_EQ(first.count, 0u);
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now.previous()));
-  ctx().settled_writes().end(first);
-  EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // a page may still be born in this epoch
-  EXPECT_FALSE(ctx().settled_writes().has_all(page::StorageId{77}, now.previous()));
-  EXPECT_EQ(ctx().settled_writes().begin(id, now).count, 0u);
+  EXPECT_FALSE(ctx().located_writes().has_all(id, now.previous()));
+  ctx().located_writes().end(first);
+  EXPECT_TRUE(ctx().located_writes().has_all(id, now.previous()));
+  EXPECT_FALSE(ctx().located_writes().has_all(id, now));  // a page may still be born in this epoch
+  EXPECT_FALSE(ctx().located_writes().has_all(page::StorageId{77}, now.previous()));
+  EXPECT_EQ(ctx().located_writes().begin(id, now).count, 0u);
 
   write(high_);
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now.previous()));
+  EXPECT_FALSE(ctx().located_writes().has_all(id, now.previous()));
   all_.pass_epochs();
-  const auto rest = ctx().settled_writes().begin(id, now.previous());
+  const auto rest = ctx().located_writes().begin(id, now.previous());
   EXPECT_EQ(rest.count, 2u);
-  ctx().settled_writes().end(rest);
-  EXPECT_TRUE(ctx().settled_writes().has_all(id, now.previous()));
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));  // the first two were checked before
-  ctx().settled_writes().end(ctx().settled_writes().begin(id, now));
-  EXPECT_TRUE(ctx().settled_writes().has_all(id, now));
+  ctx().located_writes().end(rest);
+  EXPECT_TRUE(ctx().located_writes().has_all(id, now.previous()));
+  EXPECT_FALSE(ctx().located_writes().has_all(id, now));  // the first two were checked before
+  ctx().located_writes().end(ctx().located_writes().begin(id, now));
+  EXPECT_TRUE(ctx().located_writes().has_all(id, now));
   txn::rollback(&ctx());
   ctx().begin({});
-  EXPECT_FALSE(ctx().settled_writes().has_all(id, now));
+  EXPECT_FALSE(ctx().located_writes().has_all(id, now));
   txn::rollback(&ctx());
 }
 

@@ -69,10 +69,10 @@ TEST(ManifestCrashTest, after_a_crash_at_any_call_leftovers_go_and_the_next_snap
       was_lost = device.has_lost_power();
       device.crash_power(seed);
       const std::uint32_t newest = check_newest(&device);
-      ASSERT_OK(remove_leftovers(&device));
-      const auto leftovers = find_leftovers(&device);
-      ASSERT_OK(leftovers);
-      EXPECT_TRUE(leftovers->empty());
+      ASSERT_OK(remove_orphaned_files(&device));
+      const auto orphaned_files = find_orphaned_files(&device);
+      ASSERT_OK(orphaned_files);
+      EXPECT_TRUE(orphaned_files->empty());
       EXPECT_EQ(device.names().size(), 3 * newest);  // two files and a manifest each
       if (newest == 1) ASSERT_OK(make_snapshot(&device, 2));
       ASSERT_OK(make_snapshot(&device, 3));
@@ -112,7 +112,7 @@ Status retire_old(device::Device* device) {
     const Status removed = remove_manifest(device, SnapshotNumber{number});
     if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   }
-  return remove_leftovers(device);
+  return remove_orphaned_files(device);
 }
 
 // Goal: F4. Method: the process dies before the directory with the third manifest is synced, so
@@ -155,7 +155,7 @@ TEST(ManifestCrashTest, what_remove_leftovers_removed_does_not_come_back) {
   ASSERT_OK(make_snapshot(&device, 1));
   ASSERT_OK(write_file(&device, 2, 0, 9));
   ASSERT_OK(device.sync_directory());
-  ASSERT_OK(remove_leftovers(&device));
+  ASSERT_OK(remove_orphaned_files(&device));
   device.crash_power(FailingDevice::kDropAll);
   EXPECT_FALSE(device.exists("snapshot-00000002-0"));
   EXPECT_EQ(check_newest(&device), 1u);
@@ -277,25 +277,25 @@ TEST(LeftoversTest, only_what_no_manifest_lists_is_one) {
     ASSERT_OK(device.open(name, device::Access::kCreate));
   }
   using Names = std::vector<std::string>;
-  auto leftovers = find_leftovers(&device);
-  ASSERT_OK(leftovers);
-  EXPECT_EQ(*leftovers, (Names{"manifest-new", "snapshot-00000002-5", "snapshot-00000004-0"}));
+  auto orphaned_files = find_orphaned_files(&device);
+  ASSERT_OK(orphaned_files);
+  EXPECT_EQ(*orphaned_files, (Names{"manifest-new", "snapshot-00000002-5", "snapshot-00000004-0"}));
 
   ASSERT_OK(remove_manifest(&device, SnapshotNumber{1}));
   ASSERT_OK(remove_manifest(&device, SnapshotNumber{2}));
-  leftovers = find_leftovers(&device);
-  ASSERT_OK(leftovers);
-  EXPECT_EQ(*leftovers, (Names{"manifest-new", "snapshot-00000001-0", "snapshot-00000001-1",
-                               "snapshot-00000002-5", "snapshot-00000004-0"}));
+  orphaned_files = find_orphaned_files(&device);
+  ASSERT_OK(orphaned_files);
+  EXPECT_EQ(*orphaned_files, (Names{"manifest-new", "snapshot-00000001-0", "snapshot-00000001-1",
+                                    "snapshot-00000002-5", "snapshot-00000004-0"}));
 
-  ASSERT_OK(remove_leftovers(&device));
+  ASSERT_OK(remove_orphaned_files(&device));
   EXPECT_EQ(device.names(),
             (Names{"log-0-00000001", "manifest-00000003", "notes", "savepoint",
                    "snapshot-00000002-0", "snapshot-00000002-1", "snapshot-00000003-0",
                    "snapshot-00000003-1", "snapshot-00000004-0.old", "snapshot-4-0"}));
   EXPECT_EQ(check_newest(&device), 3u);
   const std::uint64_t before = device.changing_calls();
-  ASSERT_OK(remove_leftovers(&device));
+  ASSERT_OK(remove_orphaned_files(&device));
   EXPECT_EQ(device.changing_calls(), before);
 }
 
@@ -309,14 +309,14 @@ TEST(LeftoversTest, beside_a_damaged_manifest_nothing_is_removed_that_it_may_nee
   }
   const std::size_t names = device.names().size();
   device.flip_bit("manifest-00000003", 60, 0);
-  EXPECT_EQ(remove_leftovers(&device).code(), ErrorCode::kCorruption);
+  EXPECT_EQ(remove_orphaned_files(&device).code(), ErrorCode::kCorruption);
   EXPECT_EQ(device.names().size(), names);
   device.flip_bit("manifest-00000003", 60, 0);
   device.flip_bit("manifest-00000002", 60, 0);
-  const auto leftovers = find_leftovers(&device);
-  ASSERT_OK(leftovers);
-  EXPECT_EQ(*leftovers, std::vector<std::string>{"snapshot-00000003-5"});
-  ASSERT_OK(remove_leftovers(&device));
+  const auto orphaned_files = find_orphaned_files(&device);
+  ASSERT_OK(orphaned_files);
+  EXPECT_EQ(*orphaned_files, std::vector<std::string>{"snapshot-00000003-5"});
+  ASSERT_OK(remove_orphaned_files(&device));
   EXPECT_EQ(device.names().size(), names - 1);
 }
 
@@ -330,7 +330,7 @@ TEST(LeftoversTest, of_a_lost_manifest_there_are_none_for_who_knows_it) {
   const Manifest known = manifest_of(2);
   const auto expect_nothing_goes = [&] {
     const auto names = device.names();
-    EXPECT_EQ(remove_leftovers(&device, &known).code(), ErrorCode::kCorruption);
+    EXPECT_EQ(remove_orphaned_files(&device, &known).code(), ErrorCode::kCorruption);
     EXPECT_EQ(device.names(), names);
   };
   device.set_size("manifest-00000002", 40);
@@ -340,7 +340,7 @@ TEST(LeftoversTest, of_a_lost_manifest_there_are_none_for_who_knows_it) {
   device.drop_file("manifest-00000001");
   expect_nothing_goes();
   ASSERT_OK(restore_manifest(&device, known));
-  ASSERT_OK(remove_leftovers(&device, &known));
+  ASSERT_OK(remove_orphaned_files(&device, &known));
   EXPECT_FALSE(device.exists("snapshot-00000003-0"));
   ASSERT_OK(check_snapshot(&device, known));
 }

@@ -149,7 +149,7 @@ TEST_F(NvmPagesGrowthTest, a_restart_finds_the_pages_and_the_room) {
   pages.reset();
   pages = NvmPages::open(&lending, kStep, 2 * kBytes);
   must(pages->adopt(kName));
-  EXPECT_EQ(pages->read(id_of(here), to.header()), NvmPages::Found::kUnsure);
+  EXPECT_EQ(pages->read(id_of(here), to.header()), NvmPages::Found::kUnverified);
   pages.reset();
   pages = NvmPages::open(&lending, kStep, kBytes / 2);
   must(pages->adopt(kName));

@@ -98,9 +98,9 @@ TEST_F(NvmPagesTest, pages_are_found_again_by_the_same_history) {
   PageBytes to = {};
   for (std::uint32_t i = 1; i <= 100; ++i) {
     EXPECT_FALSE(pages->has_lines(id_of(i)));
-    ASSERT_EQ(pages->read(id_of(i), to.header()), NvmPages::Found::kUnsure) << i;
+    ASSERT_EQ(pages->read(id_of(i), to.header()), NvmPages::Found::kUnverified) << i;
     EXPECT_TRUE(is_whole(to, i));
-    pages->settle(id_of(i), true);
+    pages->confirm(id_of(i), true);
     EXPECT_EQ(read(i), NvmPages::Found::kPage);
     EXPECT_TRUE(pages->has_lines(id_of(i)));
   }
@@ -151,8 +151,8 @@ TEST_F(NvmPagesTest, a_slot_that_is_not_whole_is_given_up) {
   pages = open();
   PageBytes to = {};
   EXPECT_FALSE(pages->read_lines(id_of(1), 1, to.bytes));
-  ASSERT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kUnsure);
-  pages->settle(id_of(1), false);
+  ASSERT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kUnverified);
+  pages->confirm(id_of(1), false);
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
   add(1);
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
@@ -182,11 +182,11 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
     std::uint32_t torn = 0;
     PageBytes to = {};
     for (const std::uint32_t i : here) {
-      if (again->read(id_of(i), to.header()) != NvmPages::Found::kUnsure) continue;
+      if (again->read(id_of(i), to.header()) != NvmPages::Found::kUnverified) continue;
       if (!is_whole(to, i)) ++torn;
     }
     for (std::uint32_t i = 30'001; i <= 30'010; ++i) {
-      if (again->read(id_of(i), to.header()) != NvmPages::Found::kUnsure) continue;
+      if (again->read(id_of(i), to.header()) != NvmPages::Found::kUnverified) continue;
       // Sectors reach a disk in any order, words do not reach memory so.
       if (!is_whole(to, i) && FailingDevice::is_persistent_memory()) ++torn;
     }

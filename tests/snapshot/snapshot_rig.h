@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/files/leftovers.h"
 #include "foedus-core/snapshot/files/manifest.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "tests/testing/failing_device.h"

@@ -108,7 +108,7 @@ class Storages {
   void pass_epochs() {
     for (int i = 0; i < 4; ++i) {
       if (options_.runtime != nullptr) {
-        clock_.hurry(clock_.current());
+        clock_.request_advance(clock_.current());
         options_.runtime->pause(kIntervalUs + 1);
         continue;
       }

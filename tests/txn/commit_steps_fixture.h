@@ -14,8 +14,8 @@ class CommitStepsTest : public MasstreeTest {
   page::Tid tid_of(std::string_view key) { return record_of(key)->load_tid(); }
   bool is_locked(std::string_view key) { return record_of(key)->lock.load_relaxed() != 0; }
   char first_byte_of(std::string_view key) {
-    const masstree::Spot spot = find(key);
-    return *spot.at.page->payload(spot.slot);
+    const masstree::KeyPosition position = find(key);
+    return *position.at.page->payload(position.slot);
   }
   std::uint64_t in_commit(std::uint32_t session) {
     return rig_.clock().slot(session).in_commit.load_relaxed();

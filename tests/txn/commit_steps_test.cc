@@ -304,7 +304,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
   ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
   EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
-  EXPECT_TRUE(ctx(0).sets().reads().is_empty());  // premises left the read set
+  EXPECT_TRUE(ctx(0).sets().reads().is_empty());  // preconditions left the read set
   rig_.session(0).rollback();
 
   begin(0);
@@ -318,7 +318,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   rig_.session(0).rollback();
 }
 
-// Both premises are checked: that the key is there, and that it is not.
+// Both preconditions are checked: that the key is there, and that it is not.
 TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at) {
   for (const unsigned first : {5u, 5'005u}) {
     commit_put(0, key_of(first));

@@ -380,7 +380,7 @@ TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
   EXPECT_EQ(runs, 2);
 }
 
-// The premise of an insert or an update is verified like a read before an error of the user's
+// The precondition of an insert or an update is verified like a read before an error of the user's
 // function is returned.
 TEST_F(SerializabilityTest, premises_of_writes_are_verified_before_an_error_leaves) {
   put(tree_, "old", 1);

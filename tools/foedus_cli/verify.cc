@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "foedus-core/snapshot/files/format.h"
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "tools/foedus_cli/closed_database.h"
 #include "tools/foedus_cli/commands.h"
 #include "tools/foedus_cli/describe.h"
@@ -76,7 +76,7 @@ void compare(const ClosedDatabase& database, const Verified& verified, Findings*
 
 // Names the orphaned files that a crash leaves; the next glean removes them.
 void name_leftovers(const ClosedDatabase& database, Findings* findings) {
-  const auto names = snapshot::find_leftovers(database.device.get());
+  const auto names = snapshot::find_orphaned_files(database.device.get());
   if (!names.is_ok()) return;  // a manifest cannot be read, which is a finding if it was asked for
   for (const std::string& name : *names) findings->warning(name, "no manifest lists it");
 }

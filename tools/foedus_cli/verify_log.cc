@@ -148,7 +148,7 @@ Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* finding
     findings->problem({}, "the log cannot be read: " + found.status().message());
     return verified;
   }
-  for (const std::string& name : found->leftovers) {
+  for (const std::string& name : found->orphaned_files) {
     findings->warning(name, "the savepoint does not count it");
   }
   verified.segments = found->segments.size();

@@ -6,7 +6,7 @@
 //       link): whatever lies in the directory, nothing outside it is touched.
 //   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
 //       belongs to the open file, so a second FileDevice of the same process is refused too. The
-//       kernel drops it when the process dies, so a leftover file means nothing. A child of fork()
+//       kernel drops it when the process dies, so an orphaned file means nothing. A child of fork()
 //       shares the open file: the destructor in the parent gives the lock up for both, the one in
 //       the child only closes. The directory itself is locked as well, because a cleanup by hand
 //       may remove the file.

@@ -93,7 +93,7 @@ Status ExtentMap::read(const File& file) {
                                                        std::to_string(kHeaderWords + i) +
                                                        " is wrong");
     }
-    // The last word of a leftover file may have bits of extents that were never written.
+    // The last word of an orphaned file may have bits of extents that were never written.
     const std::uint64_t left = extents() - i * kBits;
     const std::uint32_t there = left >= kBits ? ~0u : (1u << left) - 1;
     on_ssd_[i].store_relaxed(bits & there);  // order: relaxed, no other thread has the map

@@ -286,7 +286,7 @@ Status TieredDevice::move_extents() {
     const std::lock_guard lock(mutex_);
     files.assign(known_.begin(), known_.end());
   }
-  for (const auto& [name, known] : files) FOEDUS_CHECK(discard_left_over(name, known));
+  for (const auto& [name, known] : files) FOEDUS_CHECK(discard_orphaned_file(name, known));
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   if (left == 0) return {};
   ExtentCopy copy(behind_.get(), staged_.make_queue());
@@ -379,7 +379,7 @@ Status TieredDevice::discard_extents(const std::string& name, const Batch& batch
 
 // Gives back space that a crash or an error has left before discard_extents(). The map may then be
 // visible and not durable, after an error for ever (V2), so it is written again.
-Status TieredDevice::discard_left_over(const std::string& name, const Known& known) {
+Status TieredDevice::discard_orphaned_file(const std::string& name, const Known& known) {
   if (known.is_discarded) return {};
   FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));
   FOEDUS_CHECK(known.map->write(file.get()));

@@ -118,7 +118,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   std::uint64_t extents_to_move() const;
   Status move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
                       ExtentCopy* copy, std::uint64_t* left);
-  Status discard_left_over(const std::string& name, const Known& known);
+  Status discard_orphaned_file(const std::string& name, const Known& known);
   Status move(const std::string& name, ExtentMap* map, const Batch& batch, ExtentCopy* copy);
   Status check_ssd_room_locked(std::uint64_t extents) const;
   void note_discarded(const std::string& name, bool is_discarded);

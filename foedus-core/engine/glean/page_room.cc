@@ -49,7 +49,7 @@ bool PageRoom::make() {
     const std::uint64_t waited_us = parts_.runtime->now_us() - begin_us;
     if (waited_us >= kRoomWaitMaxUs) return false;
     if (waited_us >= kRoomWaitUs && is_kept_waiting(waited_us)) return false;
-    parts_.clock->hurry(parts_.clock->current());
+    parts_.clock->request_advance(parts_.clock->current());
     parts_.scheduler->nudge();
     parts_.runtime->pause(kRoomLookUs);
   }

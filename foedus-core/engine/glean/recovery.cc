@@ -118,10 +118,10 @@ Status Recovery::compose(SortedTail* tail) {
 }
 
 // Reads the found catalog, and sorts the tail. Then makes its snapshot, or lets its rows wait.
-Status Recovery::glean_tail(FoundCatalog* found) {
+Status Recovery::glean_tail(RecoveredCatalog* found) {
   const log::Log& log = *parts_.log;
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
-  FOEDUS_TRY(*found, read_found_catalog(log, previous, parts_.runtime));
+  FOEDUS_TRY(*found, recover_catalog(log, previous, parts_.runtime));
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
   // If the tail has no records, no snapshot is made. Otherwise a database that is opened often
@@ -184,7 +184,7 @@ Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed
 
 // Does glean_tail(). If the device is full, removes snapshots before the newest one and log
 // segments that this one covers, and tries once more.
-Status Recovery::glean_tail_in_room(FoundCatalog* found) {
+Status Recovery::glean_tail_in_room(RecoveredCatalog* found) {
   Status status = glean_tail(found);
   if (status.code() != ErrorCode::kOutOfSpace || !manifest_.has_value()) return status;
   parts_.operator_log->say(
@@ -218,7 +218,7 @@ Status Recovery::tidy() {
 }
 
 Status Recovery::recover() {
-  FoundCatalog found;
+  RecoveredCatalog found;
   FOEDUS_CHECK(glean_tail_in_room(&found));
   FOEDUS_CHECK(check_given_up());
   if (manifest_.has_value()) FOEDUS_CHECK(tidy());

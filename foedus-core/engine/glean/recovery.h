@@ -30,7 +30,7 @@
 #include "foedus-core/engine/glean/snapshot_retention.h"
 #include "foedus-core/engine/glean/tail_glean.h"
 #include "foedus-core/engine/sessions/catalog.h"
-#include "foedus-core/engine/sessions/found_catalog.h"
+#include "foedus-core/engine/sessions/recovered_catalog.h"
 #include "foedus-core/engine/sessions/session_factory.h"
 #include "foedus-core/engine/sessions/unapplied.h"
 #include "foedus-core/engine/setup/borrowed_memory.h"
@@ -90,8 +90,8 @@ class Recovery {
   Status check_given_up() const;
   Status publish_found();
   Status recover();
-  Status glean_tail_in_room(FoundCatalog* found);
-  Status glean_tail(FoundCatalog* found);
+  Status glean_tail_in_room(RecoveredCatalog* found);
+  Status glean_tail(RecoveredCatalog* found);
   bool can_wait(const SortedTail& tail) const;
   Status compose(SortedTail* tail);
   Status hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered);

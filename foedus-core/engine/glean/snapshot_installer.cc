@@ -109,7 +109,7 @@ void SnapshotInstaller::wait_for_pages() {
   const Epoch stamp = clock.current();
   for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kUnusedPagesLookUs) {
     if (clock.reclaimable() >= stamp) break;
-    clock.hurry(stamp);
+    clock.request_advance(stamp);
     parts_.runtime->pause(kUnusedPagesLookUs);
   }
   reclaim();

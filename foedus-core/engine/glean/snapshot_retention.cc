@@ -11,7 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 
 namespace foedus::engine {
 
@@ -134,7 +134,7 @@ Status SnapshotRetention::wait_and_remove() {
   stamp_removal();
   for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kReadersLookUs) {
     if (clock.reclaimable() >= removal_stamp_) break;
-    clock.hurry(removal_stamp_);
+    clock.request_advance(removal_stamp_);
     parts_.runtime->pause(kReadersLookUs);
   }
   return remove_if_unread();
@@ -184,8 +184,8 @@ Status SnapshotRetention::remove_superseded() {
     if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
   }
   device::OpenFiles removed;
-  Status status = snapshot::remove_unneeded(parts_.device, keep, parts_.caches->files(),
-                                            parts_.caches->pages(), &removed);
+  Status status = snapshot::remove_obsolete_snapshots(parts_.device, keep, parts_.caches->files(),
+                                                      parts_.caches->pages(), &removed);
   closer_.close(std::move(removed));  // E50
   return status;
 }

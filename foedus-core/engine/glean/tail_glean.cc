@@ -56,7 +56,7 @@ bool TailGlean::step(std::uint64_t request) {
 // glean waits, but not past next_us_. Returns whether that glean may begin.
 bool TailGlean::forget(std::uint64_t now_us) {
   if (!rows()->is_unused()) {
-    parts_.clock->hurry(parts_.clock->current());
+    parts_.clock->request_advance(parts_.clock->current());
     if (next_us_ < now_us) return true;
     parts_.runtime->pause(kUnusedLookUs);
     return false;

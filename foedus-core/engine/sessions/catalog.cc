@@ -241,7 +241,7 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
 // Does first what can fail, and changes by_name_ only after that. By E23 no session follows the
 // roots that are set here until recovery is over, and none commits to a storage that is dropped
 // here.
-Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* newest) {
+Status Catalog::recover(const RecoveredCatalog& found, const snapshot::Manifest* newest) {
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;
   for (const auto& [name, control] : by_name_) known.emplace(control->id(), control);

@@ -29,7 +29,7 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/engine/sessions/ddl_log.h"
-#include "foedus-core/engine/sessions/found_catalog.h"
+#include "foedus-core/engine/sessions/recovered_catalog.h"
 #include "foedus-core/engine/setup/open_state.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/epoch/epoch_clock.h"
@@ -76,7 +76,7 @@ class Catalog {
   // Enters the storages of `found` with their roots in `newest`; null: there is no snapshot. A
   // storage of announce_found() that is not in `found` was dropped by the log: sets its dropped
   // flag, so that its handles are refused.
-  Status recover(const FoundCatalog& found, const snapshot::Manifest* newest);
+  Status recover(const RecoveredCatalog& found, const snapshot::Manifest* newest);
 
   // ---- gleaner: any thread; takes ids_mutex_ only, which no thread holds in a wait for the log --
 

@@ -44,7 +44,7 @@ Epoch DdlLog::publish(log::LogRecord* record) {
 }
 
 void DdlLog::wait_published(Epoch epoch) {
-  parts_.clock->hurry(epoch);
+  parts_.clock->request_advance(epoch);
   while (parts_.clock->published() < epoch) parts_.runtime->pause(kPublishLookUs);
 }
 

@@ -101,7 +101,7 @@ class EngineSession final : private log::RingSource {
     TxnWatch* watch = nullptr;  // null: transactions are not revoked
     std::uint64_t database = 0;
     // Parts that this session alone has.
-    log::LogRoom* room = nullptr;  // null: nothing is logged
+    log::LogSpace* room = nullptr;  // null: nothing is logged
     PageReads reads = {};
     SessionShape shape = {};
   };

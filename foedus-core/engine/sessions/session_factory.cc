@@ -84,7 +84,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make(const SessionShape& 
   EngineSession::Parts parts = parts_.session;
   parts.shape = shape;
   const bool is_logged = shape.is_logged && parts_.log != nullptr;
-  parts.room = is_logged ? parts_.log->room(shape.logger) : nullptr;
+  parts.room = is_logged ? parts_.log->space(shape.logger) : nullptr;
   if (parts_.caches != nullptr) parts.reads = parts_.caches->reads_of(shape.soc);
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) parts_.log->attach(shape.logger, &session->log());

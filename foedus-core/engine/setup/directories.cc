@@ -10,7 +10,7 @@
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segments/format.h"
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 #include "foedus-core/snapshot/nvm_pages.h"
 
 namespace foedus::engine {

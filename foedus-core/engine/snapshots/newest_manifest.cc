@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 
 namespace foedus::engine {
 

@@ -33,7 +33,7 @@ Status LogBuffer::make_fit(std::uint64_t bytes) {
 Status LogBuffer::grow(std::uint64_t capacity, bool is_needed) {
   FOEDUS_INVARIANT(capacity > capacity_ && capacity <= capacity_max_, capacity, capacity_);
   const std::uint64_t begin = committed_.load_relaxed();  // order: relaxed, own word
-  if (room_ != nullptr) FOEDUS_CHECK(room_->wait_for_room(*this, begin));
+  if (space_ != nullptr) FOEDUS_CHECK(space_->wait_for_space(*this, begin));
   FOEDUS_INVARIANT(durable() == begin, durable(), begin);  // L30
   FOEDUS_TRY(char* const memory, source_->grow_ring(capacity, is_needed));
   for (std::uint64_t at = begin; at != tail_;) {
@@ -66,14 +66,14 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
   };
   std::uint64_t end = end_of();
   if (end > durable() + capacity_) {
-    FOEDUS_INVARIANT(room_ != nullptr, end, capacity_);
+    FOEDUS_INVARIANT(space_ != nullptr, end, capacity_);
     const std::uint64_t larger = std::min(kGrowth * capacity_, capacity_max_);
     *status = larger > capacity_ ? grow(larger, false) : Status();
     // If there is no memory to grow, the session waits for space in the ring that it has.
     if (status->is_ok() || status->code() == ErrorCode::kOutOfMemory) {
       end = end_of();
       *status =
-          end > durable() + capacity_ ? room_->wait_for_room(*this, end - capacity_) : Status();
+          end > durable() + capacity_ ? space_->wait_for_space(*this, end - capacity_) : Status();
     }
     if (!status->is_ok()) return nullptr;
   }

@@ -41,13 +41,13 @@ namespace foedus::log {
 class LogBuffer;
 
 // The logger as a session sees it when the ring is full.
-class LogRoom {
+class LogSpace {
  public:
-  virtual ~LogRoom() = default;
+  virtual ~LogSpace() = default;
   // Returns once durable of `buffer` is at least `offset`. kOutOfSpace, kOutOfMemory: the logger
   // lacks space or memory at present. kClosed: it does not run. Else: the error that made the log
   // fail. Called by the session.
-  virtual Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) = 0;
+  virtual Status wait_for_space(const LogBuffer& buffer, std::uint64_t offset) = 0;
 };
 
 // Maps records of the open transaction from the old ring to the new one after a growth.
@@ -88,13 +88,13 @@ class RingSource {
 
 class LogBuffer {
  public:
-  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. If `room` is
+  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. If `space` is
   // null, nothing is logged, and published records are durable at once. The ring grows up to
   // `capacity_max` bytes, a power of two, in memory of `source`; if that is null, it does not grow.
-  LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room,
+  LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogSpace* space,
             RingSource* source = nullptr, std::uint64_t capacity_max = 0)
       : session_number_(session_number),
-        room_(room),
+        space_(space),
         source_(source),
         capacity_max_(source == nullptr ? capacity : capacity_max),
         memory_(memory),
@@ -110,7 +110,7 @@ class LogBuffer {
 
   // Reserves space for a record of `bytes` (a multiple of 8) after those of the open transaction.
   // Waits for the logger while the ring is full. Returns null, with an error in `status`, if there
-  // is no space: kTooLarge (the transaction takes over half of the ring), or LogRoom's error.
+  // is no space: kTooLarge (the transaction takes over half of the ring), or LogSpace's error.
   LogRecord* reserve(std::size_t bytes, Status* status) {
     LogRecord* const record = try_reserve(bytes);
     return record != nullptr ? record : reserve_slowly(bytes, status);
@@ -129,7 +129,7 @@ class LogBuffer {
   void publish() {
     // order: release, pairs with the acquire in committed(): the records' bytes are there.
     committed_.store_release(tail_);
-    if (room_ == nullptr) durable_.store_relaxed(tail_);  // the session is the only reader then
+    if (space_ == nullptr) durable_.store_relaxed(tail_);  // the session is the only reader then
   }
   // Forgets the open transaction's records.
   void rollback() {
@@ -166,7 +166,7 @@ class LogBuffer {
 
   // Constant after construction.
   const std::uint32_t session_number_;
-  LogRoom* const room_;
+  LogSpace* const space_;
   RingSource* const source_;
   const std::uint64_t capacity_max_;
 

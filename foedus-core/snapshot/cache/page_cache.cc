@@ -100,7 +100,7 @@ const page::PageHeader* PageCache::read(Part* part, page::SnapshotPageId id, Cac
     taken = take_locked(stripe);
     if (taken.frame == 0) *status = no_frame(stripe->frames, part->memory->soc());
   }
-  if (taken.is_last) clock_->hurry(clock_->current());
+  if (taken.is_last) clock_->request_advance(clock_->current());
   if (taken.frame == 0) return nullptr;
 
   Status read_status = base::catching([&] { return read_into(taken.frame, *part, id); });
@@ -219,7 +219,7 @@ std::uint32_t PageCache::give_back(std::uint32_t soc, std::uint32_t count) {
     free_borrowed_locked(stripe, &sweeps_left);
   }
   if (given_count != 0) part->memory->give_back(given, given_count);
-  if (given_count < given_max) clock_->hurry(clock_->current());
+  if (given_count < given_max) clock_->request_advance(clock_->current());
   return given_count;
 }
 
@@ -306,7 +306,7 @@ bool PageCache::find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFr
       ++stripe->frames_in_flight;
     }
   }
-  if (taken.is_last) clock_->hurry(clock_->current());
+  if (taken.is_last) clock_->request_advance(clock_->current());
   *frame = taken.frame;
   return false;
 }

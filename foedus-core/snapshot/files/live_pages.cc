@@ -19,30 +19,31 @@ std::uint64_t file_of(page::SnapshotNumber snapshot, std::uint32_t soc) {
 
 }  // namespace
 
-void PageLedger::change(page::SnapshotPageId id, const page::PageHeader& page, std::int64_t pages) {
+void PageAccounting::change(page::SnapshotPageId id, const page::PageHeader& page,
+                            std::int64_t pages) {
   FOEDUS_INVARIANT(!id.is_null());
   Change& change = changes_[file_of(id)];
   change.pages += pages;
   if (is_below_records(page)) change.below_records += pages;
 }
 
-void PageLedger::append(page::SnapshotPageId id, const page::PageHeader& page) {
+void PageAccounting::append(page::SnapshotPageId id, const page::PageHeader& page) {
   change(id, page, 1);
 }
 
-void PageLedger::supersede(page::SnapshotPageId id, const page::PageHeader& page,
-                           std::uint32_t pages) {
+void PageAccounting::supersede(page::SnapshotPageId id, const page::PageHeader& page,
+                               std::uint32_t pages) {
   change(id, page, -std::int64_t{pages});
 }
 
-void PageLedger::add(const PageLedger& other) {
+void PageAccounting::add(const PageAccounting& other) {
   for (const auto& [file, change] : other.changes_) {
     changes_[file].pages += change.pages;
     changes_[file].below_records += change.below_records;
   }
 }
 
-Status PageLedger::apply_to(std::vector<LivePages>* live) const {
+Status PageAccounting::apply_to(std::vector<LivePages>* live) const {
   std::map<std::uint64_t, Change> counts = changes_;
   for (const LivePages& before : *live) {
     Change& count = counts[file_of(before.snapshot, before.soc)];

@@ -37,13 +37,13 @@ inline bool is_below_records(const page::PageHeader& page) {
 }
 
 // Counts the pages that one storage has gained and lost.
-class PageLedger {
+class PageAccounting {
  public:
   // Count each page once. `page`: the page, or the first of several that follow one another.
   void append(page::SnapshotPageId id, const page::PageHeader& page);
   void supersede(page::SnapshotPageId id, const page::PageHeader& page, std::uint32_t pages = 1);
   // Adds the counts of another part of the same composition.
-  void add(const PageLedger& other);
+  void add(const PageAccounting& other);
 
   // Changes the counts of the snapshot before to those of the next. kCorruption: more pages were
   // superseded than there were; the caller puts the storage's name before the message.

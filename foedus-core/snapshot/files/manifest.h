@@ -100,9 +100,10 @@ bool is_lost(const Result<Manifest>& newest, const Manifest& known);
 // damaged ones included: there is no other copy of it. Errors as of write_manifest().
 Result<Manifest> restore_manifest(device::Device* device, const Manifest& known);
 
-// Removes a manifest that is not the newest. Its files become leftovers (leftovers.h) unless
-// another manifest lists them. After a power failure it may exist again, and its files with it,
-// until remove_leftovers() has returned. kInvalidArgument: it is the newest one. kNotFound.
+// Removes a manifest that is not the newest. Its files become orphaned files (orphaned_files.h)
+// unless another manifest lists them. After a power failure it may exist again, and its files with
+// it, until remove_orphaned_files() has returned. kInvalidArgument: it is the newest one.
+// kNotFound.
 Status remove_manifest(device::Device* device, page::SnapshotNumber number);
 
 }  // namespace foedus::snapshot

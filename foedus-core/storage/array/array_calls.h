@@ -105,7 +105,7 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   const bool whole = part.size() == control->meta.payload_bytes;  // A4
   const std::string_view key(reinterpret_cast<const char*>(&index), sizeof(index));
   return ctx.write(whole ? log::LogRecordType::kPut : log::LogRecordType::kWriteAt, control, record,
-                   0, key, offset, part, occ::Premise::kNone);
+                   0, key, offset, part, occ::Precondition::kNone);
 }
 
 // Starts to load those lines of a record that a read of a part of its payload needs.

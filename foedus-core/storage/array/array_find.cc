@@ -45,7 +45,7 @@ class ColdSearch {
         if (cold == nullptr) return {};
         return read_cold(const_cast<page::PageHeader*>(cold));
       } else {
-        const Made made = make_volatile(pointer, holder, ids, level, &page);
+        const Made made = materialize(pointer, holder, ids, level, &page);
         if (made == Made::kFailed) return {};
         if (made == Made::kAgain) return run(intent);
       }
@@ -67,8 +67,8 @@ class ColdSearch {
 
   // Makes the page below `pointer` volatile (A7). kAgain: another session did, or `holder` has
   // gone.
-  Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
-                     const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
+  Made materialize(page::DualPagePointer* pointer, page::PageHeader* holder,
+                   const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
     const std::uint64_t first = first_index_of(number_, level, shape_);
     const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
     page::PageHeader* const made = make_page(source, level, first);
@@ -197,33 +197,33 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   const page::PagePart wanted = part_of_record(place, shape);
   const bool is_cached = ctx.cold_pages().prefetch(id, wanted);
   if (!is_cached) ctx.cold_pages().will_read(id, wanted);
-  ctx.hints().begun(control, index) = {.txn = ctx.turn(),
-                                       .storage = control,
-                                       .number = index,
-                                       .page = holder,
-                                       .parent = pointer,
-                                       .cold_top = ids.snapshot_page,
-                                       .cold_page = id};
+  ctx.hints().prefetched(control, index) = {.txn = ctx.turn(),
+                                            .storage = control,
+                                            .number = index,
+                                            .page = holder,
+                                            .parent = pointer,
+                                            .cold_top = ids.snapshot_page,
+                                            .cold_page = id};
 }
 
 // Reads by the pointer and the id that a prefetch has left. The pointer was reachable in this
 // transaction, so its page is still there. If it is as it was, it leads where it did, for snapshot
 // pages do not change. A drop or an install in between shows in verify, as for every pointer that
 // was followed (A6). Own writes would have changed its volatile half.
-Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                      const occ::BegunSearch& begun, occ::ReadRange* range) {
-  auto* const pointer = static_cast<page::DualPagePointer*>(begun.parent);
-  const page::DualPageIds ids{page::VolatilePageId(), begun.cold_top};
-  const bool has_gone = begun.page != nullptr && begun.page->load_version().is_gone();
+Place read_prefetched_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                           const occ::PrefetchedLookup& prefetched, occ::ReadRange* range) {
+  auto* const pointer = static_cast<page::DualPagePointer*>(prefetched.parent);
+  const page::DualPageIds ids{page::VolatilePageId(), prefetched.cold_top};
+  const bool has_gone = prefetched.page != nullptr && prefetched.page->load_version().is_gone();
   if (has_gone || pointer->load() != ids || control->is_dropped()) return {};
   const occ::ColdReads reads(&ctx.cold_pages());
-  const page::PageHeader* const page = ctx.cold_pages().cached_rows(begun.cold_page);
+  const page::PageHeader* const page = ctx.cold_pages().cached_rows(prefetched.cold_page);
   if (page == nullptr) return {};
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
-  const std::uint64_t first = shape.page_of(begun.number) * shape.records_per_page;
+  const std::uint64_t first = shape.page_of(prefetched.number) * shape.records_per_page;
   if (!is_page_of(*page, control->id(), 0, first)) return {};  // locate_cold() reports it
-  ctx.sets().remember_pointer(pointer, begun.page, ids, control);
-  const std::uint64_t place = begun.number - first;
+  ctx.sets().remember_pointer(pointer, prefetched.page, ids, control);
+  const std::uint64_t place = prefetched.number - first;
   auto* const border = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(page));
   if (range != nullptr) {
     copy_wanted(record_at(border, place, shape), control->meta.payload_bytes, range);
@@ -247,24 +247,24 @@ page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry)
 // again while a transaction may have its address. So a search for this index found this record,
 // with the write. Or it found what a prefetch left of an older page, which is marked, too (A8). A
 // later search sees the drop again, for the write does not count as settled.
-Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
-  Settled result = Settled::kNone;
+Relocated relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
+  Relocated result = Relocated::kNone;
   bool is_left = false;
   occ::WriteSet& set = ctx.sets().writes();
-  const auto settled = ctx.settled_writes().begin(control->id(), dropped);
+  const auto settled = ctx.located_writes().begin(control->id(), dropped);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     page::RecordHeader* const from = set[i].record;
     if (set[i].storage != control || !from->load_tid().is_moved()) continue;
     page::RecordHeader* const to = look_for(ctx, set[i]);
-    if (to == nullptr) return Settled::kFailed;
+    if (to == nullptr) return Relocated::kFailed;
     if (to == from) {
       is_left = true;
       continue;
     }
     set.move(from, to, 0);
-    result = Settled::kSome;
+    result = Relocated::kSome;
   }
-  if (result == Settled::kNone && !is_left) ctx.settled_writes().end(settled);
+  if (result == Relocated::kNone && !is_left) ctx.located_writes().end(settled);
   return result;
 }
 

@@ -45,13 +45,13 @@ struct Place {
                                     std::uint64_t index, Intent intent, occ::ReadRange* range);
 
 // Loads ahead what locate_cold() will need to read this record, if all of it is cached, and leaves
-// the way to it in ctx.hints().begun(). Otherwise asks the device for the first page that is not.
-// REQUIRES: index < records.
+// the way to it in ctx.hints().prefetched(). Otherwise asks the device for the first page that is
+// not. REQUIRES: index < records.
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
 // Goes on with what prefetch_cold() began. Neither a record nor cold: the pointer has changed
 // since, or the page cannot be read; locate_cold() tells which.
-Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                      const occ::BegunSearch& begun, occ::ReadRange* range);
+Place read_prefetched_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                           const occ::PrefetchedLookup& prefetched, occ::ReadRange* range);
 
 // Copies the wanted part of a payload.
 inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
@@ -61,11 +61,12 @@ inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
   if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
 }
 
-// Result of settle_own(), which moves own writes after a drop (A9, O17). `dropped`: the control's
+// Result of relocate_own(), which moves own writes after a drop (A9, O17). `dropped`: the control's
 // drop_epoch. kNone: the transaction may use what it found before the call. kSome: it searches
 // again. kFailed: no_record() says why.
-enum class Settled : std::uint8_t { kNone, kSome, kFailed };
-[[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped);
+enum class Relocated : std::uint8_t { kNone, kSome, kFailed };
+[[gnu::cold]] Relocated relocate_own(occ::TxnContext& ctx, occ::StorageControl* control,
+                                     Epoch dropped);
 
 // Returns why a search has found no record.
 [[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control);

@@ -44,23 +44,23 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   for (;;) {
     Place place{find_volatile(ctx.pool(), control, index), false};
     if (place.record == nullptr) [[unlikely]] {
-      const occ::BegunSearch& begun = ctx.hints().begun(control, index);
-      const bool has_begun = intent == Intent::kRead && begun.number == index &&
-                             begun.txn == ctx.turn() && begun.storage == control;
-      if (has_begun) place = read_begun_cold(ctx, control, begun, range);
+      const occ::PrefetchedLookup& prefetched = ctx.hints().prefetched(control, index);
+      const bool is_prefetched = intent == Intent::kRead && prefetched.number == index &&
+                                 prefetched.txn == ctx.turn() && prefetched.storage == control;
+      if (is_prefetched) place = read_prefetched_cold(ctx, control, prefetched, range);
       if (!place.is_cold) place = locate_cold(ctx, control, index, intent, range);
     }
     if (!may_hide_own(ctx, control)) [[likely]] return place;
     // order: relaxed, as in may_hide_own().
-    const Settled settled = settle_own(ctx, control, Epoch(control->drop_epoch.load_relaxed()));
-    if (settled == Settled::kNone) return place;
-    if (settled == Settled::kFailed) return {};
+    const Relocated settled = relocate_own(ctx, control, Epoch(control->drop_epoch.load_relaxed()));
+    if (settled == Relocated::kNone) return place;
+    if (settled == Relocated::kFailed) return {};
   }
 }
 
 // Reads the record. kMoved: it has to be searched again.
-occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
-                occ::ReadRange* range) {
+occ::ReadOutcome read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
+                      occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
   return occ::read_record(ctx, control, record, range,
                           [record, payload_bytes](occ::ReadRange* wanted) {
@@ -85,11 +85,12 @@ class Searches {
 };
 
 // Returns the status for the user.
-Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found found,
+Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::ReadOutcome found,
               std::uint64_t index) {
-  if (found == occ::Found::kPresent) [[likely]]
+  if (found == occ::ReadOutcome::kPresent) [[likely]]
     return {};
-  FOEDUS_INVARIANT(found == occ::Found::kConflict || found == occ::Found::kMoved, found, index);
+  FOEDUS_INVARIANT(found == occ::ReadOutcome::kConflict || found == occ::ReadOutcome::kMoved, found,
+                   index);
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
 }
 
@@ -106,10 +107,10 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
     base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
     if (!record->load_tid().is_moved()) [[likely]] {    // A9
       return ctx.write(type, control, record, 0, key_of(index), offset, payload,
-                       occ::Premise::kNone);
+                       occ::Precondition::kNone);
     }
   }
-  return answer(ctx, control, occ::Found::kMoved, index);
+  return answer(ctx, control, occ::ReadOutcome::kMoved, index);
 }
 
 }  // namespace
@@ -145,8 +146,8 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t ind
            occ::ReadRange* range) {
   if (index >= control->meta.records) [[unlikely]]
     return index_out_of_range(control, index);
-  occ::Found found = occ::Found::kMoved;
-  for (Searches searches; found == occ::Found::kMoved && searches.next();) {
+  occ::ReadOutcome found = occ::ReadOutcome::kMoved;
+  for (Searches searches; found == occ::ReadOutcome::kMoved && searches.next();) {
     const Place place = locate(ctx, control, index, Intent::kRead, range);
     if (place.record == nullptr) [[unlikely]] {
       return place.is_cold ? Status() : no_record(ctx, control);
@@ -160,8 +161,8 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::u
                       occ::ReadRange* range) {
   if (index >= control->meta.records) [[unlikely]]
     return index_out_of_range(control, index);
-  occ::Found found = occ::Found::kMoved;
-  for (Searches searches; found == occ::Found::kMoved && searches.next();) {
+  occ::ReadOutcome found = occ::ReadOutcome::kMoved;
+  for (Searches searches; found == occ::ReadOutcome::kMoved && searches.next();) {
     // A lock needs a volatile record.
     const Place place = locate(ctx, control, index, Intent::kWrite);
     if (place.record == nullptr) [[unlikely]]

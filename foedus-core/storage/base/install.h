@@ -47,8 +47,8 @@ inline void copy_snapshot_page(const page::PageHeader* from, page::VolatilePageI
 // false, and changes nothing, if the record's lock is taken, the record has moved, or `chain` is
 // null.
 template <typename IsNamed>
-bool name_chain(page::RecordHeader* record, char* body, page::SnapshotPageId chain,
-                IsNamed&& is_named) {
+bool rename_chain(page::RecordHeader* record, char* body, page::SnapshotPageId chain,
+                  IsNamed&& is_named) {
   occ::LockWaiter waiter;
   if (!occ::try_lock(&record->lock, &waiter)) return false;
   // While this thread holds the record's lock, no session writes to the record or moves it.

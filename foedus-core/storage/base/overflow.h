@@ -110,40 +110,42 @@ PayloadLook load_payload(occ::TxnContext& ctx, page::StorageId storage,
 // page of a snapshot cannot be read. If the version that named this page was replaced meanwhile,
 // the failure is forgotten.
 template <typename LoadLength>
-occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
-                        page::RecordHeader* record, const char* body, occ::ReadRange* range,
-                        LoadLength&& load_length) {
-  using occ::Found;
+occ::ReadOutcome read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
+                              page::RecordHeader* record, const char* body, occ::ReadRange* range,
+                              LoadLength&& load_length) {
+  using occ::ReadOutcome;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     PayloadLook look = PayloadLook::kDone;
-    const Found found = occ::read_record(ctx, storage, record, range, [&](occ::ReadRange* wanted) {
-      if (look == PayloadLook::kNoPage) [[unlikely]]
-        ctx.cold_pages().forget_failure();
-      look = load_payload(ctx, storage->id(), *record, body, wanted, load_length);
-    });
+    const ReadOutcome found =
+        occ::read_record(ctx, storage, record, range, [&](occ::ReadRange* wanted) {
+          if (look == PayloadLook::kNoPage) [[unlikely]]
+            ctx.cold_pages().forget_failure();
+          look = load_payload(ctx, storage->id(), *record, body, wanted, load_length);
+        });
     if (look == PayloadLook::kDone) [[likely]]
       return found;
-    if (found == Found::kAbsent || found == Found::kMoved) {
+    if (found == ReadOutcome::kAbsent || found == ReadOutcome::kMoved) {
       ctx.cold_pages().forget_failure();
       return found;
     }
-    if (look == PayloadLook::kNoPage || found == Found::kConflict) return Found::kConflict;
+    if (look == PayloadLook::kNoPage || found == ReadOutcome::kConflict)
+      return ReadOutcome::kConflict;
   }
-  return Found::kConflict;
+  return ReadOutcome::kConflict;
 }
 
 // Reads the whole payload, with which a partial write to a chain begins (O7). read(range) reads the
 // record as the storage does, with the transaction's own writes over it. Reads again with a larger
 // buffer while the payload is larger.
 template <typename Read>
-occ::Found read_whole(Read&& read, std::string* whole) {
+occ::ReadOutcome read_whole(Read&& read, std::string* whole) {
   whole->clear();
   for (;;) {
     occ::ReadRange range;
     range.out = whole->data();
     range.out_bytes = static_cast<std::uint32_t>(whole->size());
-    const occ::Found found = read(&range);
-    if (found != occ::Found::kPresent || range.payload_bytes == whole->size()) return found;
+    const occ::ReadOutcome found = read(&range);
+    if (found != occ::ReadOutcome::kPresent || range.payload_bytes == whole->size()) return found;
     whole->resize(range.payload_bytes);
   }
 }

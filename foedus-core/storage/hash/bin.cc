@@ -44,7 +44,7 @@ HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uin
   return bin_of(pool, id);
 }
 
-bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lookup* found,
+bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, KeyPosition* found,
                  bool* saw_moved) {
   return visit_tags(page, hash, page->load_count(), [&](std::uint32_t place) {
     const HashSlot slot = page->slot(place);
@@ -62,7 +62,7 @@ bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lo
 }
 
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                  Lookup* found) {
+                  KeyPosition* found) {
   bool saw_moved = false;
   found->is_cold = false;
   found->bin = bin;

@@ -21,7 +21,7 @@ struct PageSource {
 
 // A key's record, or the bin in which it is missing. If the bin is in a snapshot, the transaction
 // has remembered the pointer that led there; bin and version say nothing then.
-struct Lookup {
+struct KeyPosition {
   bool is_cold = false;                  // the bin is in a snapshot: bin, page and record are null
   bool is_cold_found = false;            // there is such a record, and the wanted part is copied
   HashBinPage* bin = nullptr;            // head of the bin
@@ -65,12 +65,12 @@ inline HashBinPage* next_of(page::PagePool& pool, const HashBinPage* page) {
 HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash);
 
 // Looks at the records of one page. True: `found` is a live one.
-bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lookup* found,
+bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, KeyPosition* found,
                  bool* saw_moved);
 // Looks for the live record of `key` in all pages of `bin`, and fills in `found` except for
 // version.
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                  Lookup* found);
+                  KeyPosition* found);
 
 // Makes an empty page of a bin, which no other session can reach. `head` null: it is the head
 // itself. Returns null if there are no pages.

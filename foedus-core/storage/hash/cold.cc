@@ -62,7 +62,7 @@ class ColdSearch {
       if (step == Step::kFailed) return {.is_failed = true};
       if (step == Step::kDone) return place;
     }
-    return {.is_unsettled = true};
+    return {.has_exhausted_tries = true};
   }
   void prefetch() {
     BinPlace place;
@@ -91,7 +91,7 @@ class ColdSearch {
         if (holder == nullptr && ids.is_null()) return Step::kFailed;
         if (intent != Intent::kWrite && !ids.snapshot_page.is_null()) return read(cold, place);
         if (intent == Intent::kPrefetch) return Step::kDone;
-        const Step made = make_volatile(cold, &page);
+        const Step made = materialize(cold, &page);
         if (made != Step::kDone) return made;
       }
       if (page->kind == page::PageKind::kHashInterior) {
@@ -129,7 +129,7 @@ class ColdSearch {
 
   // Makes the page volatile (H9). One of several sessions wins; kAgain: this one did not, or the
   // holder has gone.
-  Step make_volatile(const ColdPointer& cold, page::PageHeader** page) {
+  Step materialize(const ColdPointer& cold, page::PageHeader** page) {
     page::PageHeader* const made = cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
     if (made == nullptr) return Step::kFailed;
     const std::size_t reads = ctx_.sets().reads().size();

@@ -40,7 +40,7 @@ struct BinPlace {
   HashBinPage* bin = nullptr;  // null: a snapshot's, and there is none; or failed
   bool is_cold = false;        // all of it is const; not kept (O14)
   bool is_failed = false;      // no_bin() of find.h says why
-  bool is_unsettled = false;   // it was being dropped or replaced at each of many looks
+  bool has_exhausted_tries = false;  // it was being dropped or replaced at each of many looks
 };
 
 // Returns the bin of `hash`: a volatile one, not gone when it was looked at; for a reader also a

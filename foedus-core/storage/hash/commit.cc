@@ -72,7 +72,7 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeade
   *to = is_dropped ? nullptr : record;
   if (is_dropped) return false;
   const std::string_view key = key_at(record);
-  Lookup found;
+  KeyPosition found;
   if (!look_up_live(pool, control, key, hash_of(key), &found)) {
     if (found.bin == nullptr) *to = nullptr;  // Q4
     return false;

@@ -17,8 +17,8 @@ namespace foedus::storage::hash {
 namespace {
 
 // Returns whether the transaction has to catch up. *birth: that of the bin that was found.
-bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control, const Lookup& found,
-                    moves::Birth* birth) {
+bool needs_relocation(occ::TxnContext& ctx, const occ::StorageControl* control,
+                      const KeyPosition& found, moves::Birth* birth) {
   if (ctx.sets().writes().is_empty() && ctx.sets().pages().is_empty()) return false;
   if (found.is_cold) [[unlikely]] {
     *birth = moves::birth_of_copy(*control);
@@ -86,12 +86,12 @@ namespace {
 
 // Gives the volatile bin in which the search goes on; null, and kOk: found->is_cold.
 Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                   std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range,
+                   std::uint64_t hash, Intent intent, KeyPosition* found, occ::ReadRange* range,
                    HashBinPage** bin) {
   const occ::ColdReads reads(&ctx.cold_pages());
   const BinPlace place = find_cold_bin(ctx, control, hash, intent);
   if (place.is_failed) return no_bin(ctx, control);
-  if (place.is_unsettled) return keyed::unsettled(ctx, control, key);
+  if (place.has_exhausted_tries) return keyed::tries_exhausted(ctx, control, key);
   *bin = place.bin;
   if (!place.is_cold) return {};
   *bin = nullptr;
@@ -106,7 +106,7 @@ Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
 }  // namespace
 
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range) {
+              std::uint64_t hash, Intent intent, KeyPosition* found, occ::ReadRange* range) {
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     HashBinPage* bin = peek_bin(ctx.pool(), control, hash);
@@ -125,20 +125,20 @@ Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 }
 
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range) {
+               std::uint64_t hash, Intent intent, KeyPosition* found, occ::ReadRange* range) {
   bool moved = true;
   while (moved) {
     FOEDUS_CHECK(search(ctx, control, key, hash, intent, found, range));
     moves::Birth birth(0);
-    if (!needs_catch_up(ctx, control, *found, &birth)) [[likely]]
+    if (!needs_relocation(ctx, control, *found, &birth)) [[likely]]
       return {};
-    FOEDUS_CHECK(catch_up(ctx, control, birth.epoch(), &moved));
+    FOEDUS_CHECK(relocate_own(ctx, control, birth.epoch(), &moved));
   }
   return {};
 }
 
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
-                  std::uint64_t hash, Lookup* found) {
+                  std::uint64_t hash, KeyPosition* found) {
   for (base::SpinWait spin;; spin.once()) {
     HashBinPage* const bin = peek_bin(pool, control, hash);
     found->bin = bin;
@@ -153,8 +153,8 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
   }
 }
 
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
-  FOEDUS_CHECK(moves::settle_own(ctx, control, birth, &track_moved, &relocate, moved));
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
+  FOEDUS_CHECK(moves::relocate_own(ctx, control, birth, &track_moved, &relocate, moved));
   follow_pages(ctx, control);
   return {};
 }

@@ -18,24 +18,26 @@ namespace foedus::storage::hash {
 // Finds the live record of `key`, or the bin that it is missing from. With kRead they may be in a
 // snapshot. Then the part that `range` wants is copied at once, because pages of snapshots are not
 // kept (O14). On success the transaction's entries of this storage are up to date with that bin
-// (catch_up). REQUIRES: a range for kRead.
+// (relocate_own). REQUIRES: a range for kRead.
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
+               std::uint64_t hash, Intent intent, KeyPosition* found,
+               occ::ReadRange* range = nullptr);
 
-// Does what look_up() does, without catching up.
+// Does what look_up() does, without relocate_own().
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
+              std::uint64_t hash, Intent intent, KeyPosition* found,
+              occ::ReadRange* range = nullptr);
 
 // Searches volatile pages without a transaction, for the commit protocol. False: there is no
 // record; found->bin is null if its bin was dropped, or is being dropped.
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
-                  std::uint64_t hash, Lookup* found);
+                  std::uint64_t hash, KeyPosition* found);
 
 // Updates the entries of this transaction: writes whose records other sessions moved or dropped,
 // and page-versions of bins that others replaced. Otherwise it would not find its own writes, and
 // its own inserts would look like phantoms. `birth`: of the bin that was found. *moved: writes were
 // updated, so what was found before may not be so.
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
 // Updates the page-versions alone: also before the transaction itself inserts into a bin to which
 // records came since it began. It may take memory.

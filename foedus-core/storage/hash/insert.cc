@@ -43,7 +43,7 @@ page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin) {
 // they become reads of that one. This is sound. A commit to the key after the read would be of an
 // epoch that is not reclaimable while the transaction is open. So it would not have been purged,
 // and hence the key has been absent all the time.
-void follow_purged_reads(occ::TxnContext& ctx, const Lookup& made, std::string_view key) {
+void follow_purged_reads(occ::TxnContext& ctx, const KeyPosition& made, std::string_view key) {
   // order: relaxed, under the bin's lock.
   if (!moves::Birth(made.bin->birth.load_relaxed()).is_since(ctx.begin_epoch())) return;
   const Epoch reclaimable = ctx.clock().reclaimable();
@@ -62,7 +62,7 @@ enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
 // Makes the record, unless the bin or the record has changed. REQUIRES: the lock of found->bin is
 // held.
 Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      std::uint64_t hash, std::uint32_t room, Lookup* found, bool* replaced) {
+                      std::uint64_t hash, std::uint32_t room, KeyPosition* found, bool* replaced) {
   HashBinPage* const bin = found->bin;
   const page::PageVersion before = bin->header.load_version();
   if (before.is_gone()) return Attempt::kAgain;
@@ -91,8 +91,8 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 }
 
 // Copies the record to `page`, with more room. REQUIRES: the locks of bin and record are held.
-void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, std::uint64_t hash,
-                 std::uint32_t room) {
+void move_within(occ::TxnContext& ctx, const KeyPosition& found, HashBinPage* page,
+                 std::uint64_t hash, std::uint32_t room) {
   const HashSlot slot = found.slot();
   const page::Tid tid = found.record->load_tid();
   const std::uint32_t place = page->load_count();
@@ -103,7 +103,7 @@ void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, s
   // order: release, H4: marked before the copy can be found.
   found.record->tid.store_release(tid.with(page::Tid::kMoved).word());
   follow_record(ctx, found.record, copy, place);
-  // order: release, pairs with the acquire in needs_catch_up().
+  // order: release, pairs with the acquire in needs_relocation().
   found.bin->birth.store_release(birth_now(ctx, found.bin).word());
   publish_record(page);
 }
@@ -113,7 +113,7 @@ void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, s
 namespace {
 
 Status find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-            std::uint64_t hash, Purpose purpose, Lookup* found) {
+            std::uint64_t hash, Purpose purpose, KeyPosition* found) {
   return purpose == Purpose::kCall ? look_up(ctx, control, key, hash, Intent::kWrite, found)
                                    : search(ctx, control, key, hash, Intent::kWrite, found);
 }
@@ -121,7 +121,7 @@ Status find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view
 }  // namespace
 
 Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found) {
+                      std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found) {
   FOEDUS_CHECK(find(ctx, control, key, hash, purpose, found));
   if (found->record != nullptr) return {};
   bool is_made = false;
@@ -129,7 +129,7 @@ Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 }
 
 Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
+              std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found,
               bool* is_made) {
   for (;;) {
     HashBinPage* const bin = found->bin;
@@ -148,7 +148,7 @@ Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   }
 }
 
-Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
+Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& found,
               std::uint64_t hash, std::uint32_t room) {
   bool replaced = false;
   bool no_page = false;

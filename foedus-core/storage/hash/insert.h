@@ -13,23 +13,23 @@ namespace foedus::storage::hash {
 //
 //   kCall      an operation. The record's TID begins above what was purged (P7), and in the current
 //              epoch, which keeps the record from being purged before its transaction ends.
-//   kRelocate  the commit protocol or catch_up(): as kCall, but without catching up.
+//   kRelocate  the commit protocol or relocate_own(): as kCall, but without relocate_own().
 enum class Purpose : std::uint8_t { kCall, kRelocate };
 
 // Finds the record of `key`, or makes a deleted one with room for a payload of `room` bytes. A
 // record that is found may have less room.
 Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found);
+                      std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found);
 
 // Makes the record of a key that look_up() has just found missing, or search() to relocate. If
 // another session has made it meanwhile, finds that one: *is_made says which.
 Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
+              std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found,
               bool* is_made);
 
 // Moves a record to a place with `room` bytes for its payload, in the same bin. The caller looks it
 // up again, also if another session moved it meanwhile. kConflict: its lock could not be had.
-Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
+Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& found,
               std::uint64_t hash, std::uint32_t room);
 
 }  // namespace foedus::storage::hash

@@ -18,7 +18,7 @@ struct Trie {
     std::string_view bytes;
     std::uint64_t hash;
   };
-  using Position = Lookup;
+  using Position = KeyPosition;
   // A search of snapshot pages copies the wanted part inside of a scope of its own.
   struct ReadScope {
     explicit ReadScope(occ::TxnContext&) {}
@@ -27,65 +27,65 @@ struct Trie {
   static Key key_of(std::string_view bytes) { return {bytes, hash_of(bytes)}; }
 
   static Status find_to_read(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                             occ::ReadRange* range, Lookup* found) {
+                             occ::ReadRange* range, KeyPosition* found) {
     return look_up(ctx, control, key.bytes, key.hash, Intent::kRead, found, range);
   }
-  static bool is_cold(const Lookup& found) { return found.is_cold; }
-  static Status read_cold(occ::TxnContext&, occ::StorageControl*, const Lookup& found,
+  static bool is_cold(const KeyPosition& found) { return found.is_cold; }
+  static Status read_cold(occ::TxnContext&, occ::StorageControl*, const KeyPosition& found,
                           occ::ReadRange*) {
     return found.is_cold_found ? Status() : Status(ErrorCode::kNotFound);
   }
 
   static Status find_to_write(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                              keyed::Access, Lookup* found) {
+                              keyed::Access, KeyPosition* found) {
     return look_up(ctx, control, key.bytes, key.hash, Intent::kWrite, found);
   }
-  static bool is_found(const Lookup& found) { return found.record != nullptr; }
-  static page::RecordHeader* record(const Lookup& found) { return found.record; }
-  static std::uint32_t place(const Lookup& found) { return found.place; }
-  static keyed::Payload payload(const Lookup& found) {
+  static bool is_found(const KeyPosition& found) { return found.record != nullptr; }
+  static page::RecordHeader* record(const KeyPosition& found) { return found.record; }
+  static std::uint32_t place(const KeyPosition& found) { return found.place; }
+  static keyed::Payload payload(const KeyPosition& found) {
     const HashSlot slot = found.slot();
     return {slot.is_chain(), slot.length()};
   }
   static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
-                               const Lookup& found) {
+                               const KeyPosition& found) {
     ctx.sets().remember_page(&found.bin->header, found.version, control);
   }
-  static occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
-                         occ::ReadRange* range) {
+  static occ::ReadOutcome read(occ::TxnContext& ctx, occ::StorageControl* control,
+                               const KeyPosition& found, occ::ReadRange* range) {
     const HashSlot slot = found.slot();
     return read_payload(ctx, control, found.record, payload_of(found.record, slot), range,
                         [&found] { return found.slot().length(); });
   }
 
-  static occ::Found read_here(occ::TxnContext& ctx, occ::StorageControl* control,
-                              const Lookup& found, occ::ReadRange* range) {
+  static occ::ReadOutcome read_here(occ::TxnContext& ctx, occ::StorageControl* control,
+                                    const KeyPosition& found, occ::ReadRange* range) {
     return read(ctx, control, found, range);
   }
 
   static Status insert(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                       std::size_t payload_bytes, Lookup* found, bool* is_made) {
+                       std::size_t payload_bytes, KeyPosition* found, bool* is_made) {
     return hash::insert(ctx, control, key.bytes, key.hash, payload_room_of(payload_bytes),
                         Purpose::kCall, found, is_made);
   }
   static Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                               std::size_t payload_bytes, Lookup* found) {
+                               std::size_t payload_bytes, KeyPosition* found) {
     return hash::find_or_insert(ctx, control, key.bytes, key.hash, payload_room_of(payload_bytes),
                                 Purpose::kRelocate, found);
   }
-  static bool has_room(const Lookup& found, std::size_t payload_bytes) {
+  static bool has_room(const KeyPosition& found, std::size_t payload_bytes) {
     return found.slot().room() >= payload_room_of(payload_bytes);
   }
   // Moves the record to a place with more room: a bin has room for every payload that is no chain.
   static Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                          const Lookup& found, std::size_t payload_bytes, bool* again,
+                          const KeyPosition& found, std::size_t payload_bytes, bool* again,
                           bool* is_chain) {
     *again = true;
     *is_chain = false;
     return expand(ctx, control, found, key.hash, payload_room_of(payload_bytes));
   }
 
-  static void erased(occ::TxnContext&, occ::StorageControl*, const Lookup&) {}
+  static void erased(occ::TxnContext&, occ::StorageControl*, const KeyPosition&) {}
 
   static bool track_moved(page::PagePool& pool, occ::StorageControl* control,
                           page::RecordHeader* record, page::RecordHeader** to,

@@ -226,7 +226,7 @@ void Replacement::move_members() {
     member.record->tid.store_release(tid.with(page::Tid::kMoved).word());
     const bool own = !member.locked || ctx_.sets().writes().contains(member.record);
     if (!own) continue;
-    Lookup copy;
+    KeyPosition copy;
     for (HashBinPage* bin : {successors_.first, successors_.second}) {
       if (bin == nullptr) continue;
       const std::string_view key = member.key();
@@ -262,7 +262,7 @@ void Replacement::mark_moved(HashBinPage* bin) {
 // successors, so that they still have the bins' records.
 void Replacement::give_birth() {
   const moves::Birth birth = birth_now(ctx_, bin_, buddy_);
-  // order: release, pairs with the acquire in needs_catch_up().
+  // order: release, pairs with the acquire in needs_relocation().
   successors_.first->birth.store_release(birth.word());
   if (successors_.second != nullptr) successors_.second->birth.store_release(birth.word());
 }

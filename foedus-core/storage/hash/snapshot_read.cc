@@ -72,7 +72,7 @@ enum class Searched : std::uint8_t { kFound, kMissing, kFailed };
 // Searches a page of a bin, of which it loads the bytes that it looks at. kFailed:
 // TxnContext::no_page() says why.
 Searched search_cold_page(occ::TxnContext& ctx, HashBinPage* page, std::uint64_t hash,
-                          std::string_view key, const occ::ReadRange& range, Lookup* found) {
+                          std::string_view key, const occ::ReadRange& range, KeyPosition* found) {
   const std::uint32_t count = page->load_count();
   if (count > HashBinPage::kRecordsMax) {
     ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
@@ -140,7 +140,7 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
 
 bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                occ::ReadRange* range, bool* is_found) {
-  Lookup found;
+  KeyPosition found;
   *is_found = false;
   const BinIdentity identity(*bin);
   // No page of a bin is empty. The bytes of a page in part may be anything: a loop ends here.

@@ -35,7 +35,7 @@ void verify_record(page::PagePool& pool, HashBinPage* bin, HashBinPage* page, Ha
     ++statistics->moved_records;
     return;
   }
-  Lookup found;
+  KeyPosition found;
   FOEDUS_INVARIANT(search_bin(pool, bin, hash, key, &found) == Search::kFound, key);
   FOEDUS_INVARIANT(found.record == record, key);  // no second live record of this key
   if (tid.is_deleted()) {

@@ -2,8 +2,8 @@
 // Verification of a key's absence after a failed insert. A call may insert a record physically for
 // a key that the transaction saw to be missing, and fail afterwards. Then nothing would verify the
 // absence: the insert has moved the page-version entry that said so to the new version, and the
-// write with a premise about the key is not made. So the key's absence becomes a read of the new,
-// deleted record (O4).
+// write with a precondition about the key is not made. So the key's absence becomes a read of the
+// new, deleted record (O4).
 
 #include <string_view>
 

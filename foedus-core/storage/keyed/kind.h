@@ -51,7 +51,7 @@ struct Payload {
 //   remember_missing  adds the entry by which commit verifies that the key stays missing (O4)
 //   read            reads the record, with the transaction's own writes over it; may follow it to
 //                   where it is now. kMoved: the caller has to find it again. kConflict:
-//                   unsettled() says why
+//                   tries_exhausted() says why
 //   read_here       reads as read does, but does not follow the record. REQUIRES: the caller holds
 //                   the record's lock
 //   insert          finds or makes a deleted record for a key that a search has missed. *is_made:
@@ -81,8 +81,8 @@ concept Kind = requires(occ::TxnContext& ctx, occ::StorageControl* control,
   { K::place(position) } -> std::same_as<std::uint32_t>;
   { K::payload(position) } -> std::same_as<Payload>;
   { K::remember_missing(ctx, control, position) } -> std::same_as<void>;
-  { K::read(ctx, control, position, range) } -> std::same_as<occ::Found>;
-  { K::read_here(ctx, control, position, range) } -> std::same_as<occ::Found>;
+  { K::read(ctx, control, position, range) } -> std::same_as<occ::ReadOutcome>;
+  { K::read_here(ctx, control, position, range) } -> std::same_as<occ::ReadOutcome>;
   { K::insert(ctx, control, key, payload_bytes, found, flag) } -> std::same_as<Status>;
   { K::find_or_insert(ctx, control, key, payload_bytes, found) } -> std::same_as<Status>;
   { K::has_room(position, payload_bytes) } -> std::same_as<bool>;

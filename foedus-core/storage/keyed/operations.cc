@@ -4,7 +4,7 @@
 
 namespace foedus::storage::keyed {
 
-Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+Status tries_exhausted(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   if (ctx.cold_pages().has_failed()) return ctx.no_page(control);
   return ctx.conflict(ConflictReason::kRetryBound, control, key);
 }

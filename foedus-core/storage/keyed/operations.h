@@ -34,14 +34,14 @@
 namespace foedus::storage::keyed {
 
 using log::LogRecordType;
-using occ::Found;
-using occ::Premise;
+using occ::Precondition;
+using occ::ReadOutcome;
 using Remember = occ::Remember;
 
 // Returns why an operation gives up its search: a page of a snapshot cannot be read, or, if all
 // could be, there is a conflict.
-[[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key);
+[[gnu::cold]] Status tries_exhausted(occ::TxnContext& ctx, occ::StorageControl* control,
+                                     std::string_view key);
 
 // Returns the error of a partial write to bytes that the payload does not have.
 [[gnu::cold]] Status outside(occ::StorageControl* control, std::string_view key,
@@ -66,13 +66,13 @@ inline void change_part(LogRecordType type, char* at, std::string_view part) {
   }
 }
 
-inline Premise premise_of(WriteMode mode) {
-  if (mode == WriteMode::kPut) return Premise::kNone;
-  return mode == WriteMode::kInsert ? Premise::kAbsent : Premise::kPresent;
+inline Precondition precondition_of(WriteMode mode) {
+  if (mode == WriteMode::kPut) return Precondition::kNone;
+  return mode == WriteMode::kInsert ? Precondition::kAbsent : Precondition::kPresent;
 }
 
-inline Status status_of(Found found) {
-  return found == Found::kPresent ? Status() : Status(ErrorCode::kNotFound);
+inline Status status_of(ReadOutcome found) {
+  return found == ReadOutcome::kPresent ? Status() : Status(ErrorCode::kNotFound);
 }
 
 template <Kind K>
@@ -98,12 +98,12 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
     if (K::is_cold(position)) [[unlikely]]
       return K::read_cold(ctx, control, position, range);
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
-    const Found found = K::read(ctx, control, position, range);
-    if (found == Found::kMoved) continue;
-    if (found == Found::kConflict) break;
+    const ReadOutcome found = K::read(ctx, control, position, range);
+    if (found == ReadOutcome::kMoved) continue;
+    if (found == ReadOutcome::kConflict) break;
     return status_of(found);
   }
-  return unsettled(ctx, control, bytes);
+  return tries_exhausted(ctx, control, bytes);
 }
 
 // Does what get() does, and holds the record's lock until the transaction ends. A missing key is
@@ -118,12 +118,12 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kLock, &position));
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
     FOEDUS_CHECK(ctx.hold(control, K::record(position), bytes));
-    const Found found = K::read_here(ctx, control, position, range);
-    if (found == Found::kMoved) continue;
-    if (found == Found::kConflict) break;
+    const ReadOutcome found = K::read_here(ctx, control, position, range);
+    if (found == ReadOutcome::kMoved) continue;
+    if (found == ReadOutcome::kConflict) break;
     return status_of(found);
   }
-  return unsettled(ctx, control, bytes);
+  return tries_exhausted(ctx, control, bytes);
 }
 
 // ---- writes of whole payloads -------------------------------------------------------------------
@@ -132,14 +132,14 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 template <Kind K>
 Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control,
                      const typename K::Position& position, std::string_view bytes,
-                     const std::string_view& payload, Premise premise, bool is_chain) {
+                     const std::string_view& payload, Precondition precondition, bool is_chain) {
   if (!is_chain) [[likely]] {
     return ctx.write(LogRecordType::kPut, control, K::record(position), K::place(position), bytes,
-                     0, payload, premise);
+                     0, payload, precondition);
   }
   FOEDUS_TRY(const std::uint64_t overflow, write_overflow(ctx, control, payload));
   Status status = ctx.write(LogRecordType::kPut, control, K::record(position), K::place(position),
-                            bytes, 0, payload, premise, overflow);
+                            bytes, 0, payload, precondition, overflow);
   if (!status.is_ok()) release_overflow(ctx, control, overflow);
   return status;
 }
@@ -175,33 +175,34 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
     FOEDUS_SYNC_POINT("keyed:write_found");
     // A put looks at the record only if the transaction has page-version entries, for one of them
     // may say that the key is missing. The physical insert of this call has moved that entry to the
-    // page's new version, so from now on the new record must stay absent, which look_at()
+    // page's new version, so from now on the new record must stay absent, which read_presence()
     // remembers. If the record is present already, another transaction has committed to it since,
     // which no entry shows any more: a conflict.
     if (is_new_to_all(*placed, K::record(position), mode)) {
-      // No look is needed: commit checks that the record is still absent (Premise::kAbsent).
+      // No look is needed: commit checks that the record is still absent (Precondition::kAbsent).
     } else if (mode != WriteMode::kPut || !ctx.sets().pages().is_empty()) {
-      const Found found =
-          occ::look_at(ctx, control, K::record(position),
-                       mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
-      if (found == Found::kMoved) continue;
-      if (found == Found::kConflict) break;
-      if (*placed != nullptr && found == Found::kPresent && !ctx.sets().pages().is_empty()) {
+      const ReadOutcome found =
+          occ::read_presence(ctx, control, K::record(position),
+                             mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
+      if (found == ReadOutcome::kMoved) continue;
+      if (found == ReadOutcome::kConflict) break;
+      if (*placed != nullptr && found == ReadOutcome::kPresent && !ctx.sets().pages().is_empty()) {
         return ctx.conflict(ConflictReason::kRecordChanged, control, bytes);
       }
-      if (mode == WriteMode::kInsert && found == Found::kPresent) {
+      if (mode == WriteMode::kInsert && found == ReadOutcome::kPresent) {
         return ErrorCode::kAlreadyExists;
       }
-      if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
+      if (mode == WriteMode::kUpdate && found == ReadOutcome::kAbsent) return ErrorCode::kNotFound;
     }
     if (!is_chain && !K::has_room(position, payload.size())) {
       bool again = false;
       FOEDUS_CHECK(K::make_room(ctx, control, key, position, payload.size(), &again, &is_chain));
       if (again) continue;
     }
-    return write_payload<K>(ctx, control, position, bytes, payload, premise_of(mode), is_chain);
+    return write_payload<K>(ctx, control, position, bytes, payload, precondition_of(mode),
+                            is_chain);
   }
-  return unsettled(ctx, control, bytes);
+  return tries_exhausted(ctx, control, bytes);
 }
 
 // Writes the whole payload, under the condition of `mode`. If a put or insert fails after it has
@@ -240,17 +241,17 @@ Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType
                const typename K::Position& position, std::string_view bytes, std::uint32_t offset,
                std::string_view part, bool* again) {
   std::string whole;
-  const Found found = read_whole(
+  const ReadOutcome found = read_whole(
       [&](occ::ReadRange* range) { return K::read(ctx, control, position, range); }, &whole);
-  *again = found == Found::kMoved;
-  if (found == Found::kMoved) return {};
-  if (found == Found::kConflict) return unsettled(ctx, control, bytes);
-  if (found == Found::kAbsent) return ErrorCode::kNotFound;
+  *again = found == ReadOutcome::kMoved;
+  if (found == ReadOutcome::kMoved) return {};
+  if (found == ReadOutcome::kConflict) return tries_exhausted(ctx, control, bytes);
+  if (found == ReadOutcome::kAbsent) return ErrorCode::kNotFound;
   if (std::uint64_t{offset} + part.size() > whole.size()) {
     return outside(control, bytes, offset, part.size(), whole.size());
   }
   change_part(type, whole.data() + offset, part);
-  return write_payload<K>(ctx, control, position, bytes, whole, Premise::kPresent,
+  return write_payload<K>(ctx, control, position, bytes, whole, Precondition::kPresent,
                           is_overflow(whole.size()) || !K::has_room(position, whole.size()));
 }
 
@@ -266,10 +267,11 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kChange, &position));
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
     const occ::WriteSet::Own own = ctx.sets().writes().find(K::record(position));
-    const Found found = occ::look_at(ctx, control, K::record(position), own, Remember::kAbsence);
-    if (found == Found::kMoved) continue;
-    if (found == Found::kConflict) break;
-    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    const ReadOutcome found =
+        occ::read_presence(ctx, control, K::record(position), own, Remember::kAbsence);
+    if (found == ReadOutcome::kMoved) continue;
+    if (found == ReadOutcome::kConflict) break;
+    if (found == ReadOutcome::kAbsent) return ErrorCode::kNotFound;
     const Payload current = current_of<K>(ctx, position, own);
     if (current.is_chain) {
       bool again = false;
@@ -281,18 +283,18 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     if (end > current.bytes) {
       FOEDUS_SYNC_POINT("keyed:part_outside");
       occ::ReadRange range;  // this look is remembered as a read
-      const Found again = K::read(ctx, control, position, &range);
-      if (again == Found::kConflict) break;
-      if (again == Found::kAbsent) return ErrorCode::kNotFound;
-      if (again == Found::kPresent && range.payload_bytes < end) {
+      const ReadOutcome again = K::read(ctx, control, position, &range);
+      if (again == ReadOutcome::kConflict) break;
+      if (again == ReadOutcome::kAbsent) return ErrorCode::kNotFound;
+      if (again == ReadOutcome::kPresent && range.payload_bytes < end) {
         return outside(control, bytes, offset, part.size(), range.payload_bytes);
       }
       continue;  // the record has moved, or its payload is long enough now
     }
     return ctx.write(type, control, K::record(position), K::place(position), bytes, offset, part,
-                     Premise::kPresent);
+                     Precondition::kPresent);
   }
-  return unsettled(ctx, control, bytes);
+  return tries_exhausted(ctx, control, bytes);
 }
 
 // Erases the row. kNotFound if it is not there.
@@ -304,16 +306,17 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     typename K::Position position;
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kErase, &position));
     if (!K::is_found(position)) return missing<K>(ctx, control, position);
-    const Found found = occ::look_at(ctx, control, K::record(position), Remember::kAbsence);
-    if (found == Found::kMoved) continue;
-    if (found == Found::kConflict) break;
-    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    const ReadOutcome found =
+        occ::read_presence(ctx, control, K::record(position), Remember::kAbsence);
+    if (found == ReadOutcome::kMoved) continue;
+    if (found == ReadOutcome::kConflict) break;
+    if (found == ReadOutcome::kAbsent) return ErrorCode::kNotFound;
     FOEDUS_CHECK(ctx.write(LogRecordType::kErase, control, K::record(position), K::place(position),
-                           bytes, 0, "", Premise::kPresent));
+                           bytes, 0, "", Precondition::kPresent));
     K::erased(ctx, control, position);
     return {};
   }
-  return unsettled(ctx, control, bytes);
+  return tries_exhausted(ctx, control, bytes);
 }
 
 // ---- the commit protocol ------------------------------------------------------------------------

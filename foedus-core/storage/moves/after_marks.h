@@ -13,14 +13,14 @@ namespace foedus::storage::moves {
 // concerns the transaction (Q2). REQUIRES: the records, and the pages that they leave, have their
 // marks (Q1).
 inline Birth birth_now(occ::TxnContext& ctx, bool others) {
-  const Birth birth(epoch_behind_marks(ctx.clock()), others ? Birth::kSeveral : ctx.session());
+  const Birth birth(epoch_after_marks(ctx.clock()), others ? Birth::kSeveral : ctx.session());
   FOEDUS_SYNC_POINT("moves:birth_read");
   return birth;
 }
 
 // Announces a drop (Q3). REQUIRES: pages and records are marked, the pointers to them unchanged.
 inline void announce_drop(const Installation& installation) {
-  installation.control->announce_drop(epoch_behind_marks(*installation.clock));
+  installation.control->announce_drop(epoch_after_marks(*installation.clock));
 }
 
 }  // namespace foedus::storage::moves

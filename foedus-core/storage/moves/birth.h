@@ -4,7 +4,7 @@
 //
 //   Q1  A mark is the flag of a record (moved, next layer) or of its page (moved, dropped, or a
 //       count of layers) by which others see that records have left. A session that moves or drops
-//       records makes all marks first. Then it fences and reads the clock (epoch_behind_marks()). A
+//       records makes all marks first. Then it fences and reads the clock (epoch_after_marks()). A
 //       transaction pins itself before it looks at pages, and a pin ends with a fence
 //       (EpochClock::pin()). If it sees a mark missing, its fence came before the session's, so it
 //       began in no later epoch than the session reads. (To read the clock after the marks of the
@@ -76,7 +76,7 @@ class Birth {
 inline constexpr Birth kNotBorn(Epoch(Epoch::kMax), Birth::kSeveral);
 
 // Returns the epoch of Q1. REQUIRES: all marks are made.
-inline Epoch epoch_behind_marks(const epoch::EpochClock& clock) {
+inline Epoch epoch_after_marks(const epoch::EpochClock& clock) {
   base::fence_seq_cst();  // order: Q1, pairs with the fence of EpochClock::pin()
   return clock.current();
 }

@@ -2,14 +2,14 @@
 
 namespace foedus::storage::moves {
 
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
-                  TrackMoved* track_moved, Relocate* relocate, bool* moved) {
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
+                    TrackMoved* track_moved, Relocate* relocate, bool* moved) {
   *moved = false;
   occ::WriteSet& set = ctx.sets().writes();
-  const auto settled = ctx.settled_writes().begin(control->id(), birth);
+  const auto settled = ctx.located_writes().begin(control->id(), birth);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
-    // A delta has the id of its storage: SettledWrites counts the own writes of both trees.
+    // A delta has the id of its storage: LocatedWrites counts the own writes of both trees.
     if (entry.storage->id() != control->id()) continue;
     const page::Tid tid = entry.record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) continue;
@@ -22,7 +22,7 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birt
       FOEDUS_CHECK(relocate(ctx, &entry));
     }
   }
-  if (!*moved) ctx.settled_writes().end(settled);
+  if (!*moved) ctx.located_writes().end(settled);
   return {};
 }
 

@@ -18,7 +18,7 @@ using Relocate = Status(occ::TxnContext& ctx, occ::WriteEntry* entry);
 // `birth`, and makes them name the records where these are now. Skips writes that were seen in
 // place after the end of `birth` (O17). *moved: some record had moved, so the search that asks has
 // to be made again.
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
-                  TrackMoved* track_moved, Relocate* relocate, bool* moved);
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
+                    TrackMoved* track_moved, Relocate* relocate, bool* moved);
 
 }  // namespace foedus::storage::moves

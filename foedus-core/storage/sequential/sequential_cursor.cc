@@ -141,15 +141,15 @@ Status Cursor::read_volatile() {
   occ::ReadRange range;
   range.out = buffer_.data();
   range.out_bytes = static_cast<std::uint32_t>(buffer_.size());
-  const occ::Found found =
+  const occ::ReadOutcome found =
       occ::read_record(*ctx_, control_, &record->header, &range, [record](occ::ReadRange* wanted) {
         wanted->payload_bytes = record->payload_bytes;
         base::racy_read(wanted->out, record->payload(), wanted->wanted_of(record->payload_bytes));
       });
-  if (found == occ::Found::kConflict) {
+  if (found == occ::ReadOutcome::kConflict) {
     return ctx_->conflict(ConflictReason::kRetryBound, control_);
   }
-  FOEDUS_INVARIANT(found == occ::Found::kPresent, found, lane.session);  // S3
+  FOEDUS_INVARIANT(found == occ::ReadOutcome::kPresent, found, lane.session);  // S3
   payload_ = {buffer_.data(), range.payload_bytes};
   return push_next(lane);
 }

@@ -87,7 +87,7 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   SequentialRecord* const record = append_deleted(ctx, control, payload);
   if (record == nullptr) [[unlikely]] return no_record(ctx, control);
   return ctx.write(log::LogRecordType::kAppend, control, &record->header, 0, "", 0, payload,
-                   occ::Premise::kNone);
+                   occ::Precondition::kNone);
 }
 
 bool track_moved(page::PagePool&, occ::StorageControl* control, page::RecordHeader* record,

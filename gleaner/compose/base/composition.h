@@ -33,17 +33,17 @@ struct Composition {
   page::SnapshotPageId previous_root;  // in the previous snapshot; null: none
   snapshot::PageReader* previous = nullptr;
   snapshot::PageWriter* writer = nullptr;
-  snapshot::PageLedger* ledger = nullptr;  // null: pages are not counted
+  snapshot::PageAccounting* accounting = nullptr;  // null: pages are not counted
 
   Result<page::SnapshotPageId> append(const page::PageHeader* page) const {
     FOEDUS_TRY(const page::SnapshotPageId id, writer->append(page));
-    if (ledger != nullptr) ledger->append(id, *page);
+    if (accounting != nullptr) accounting->append(id, *page);
     return id;
   }
   // Counts a page of the previous snapshot as superseded, or `pages` consecutive ones from it on.
   // `old`: as it was read.
   void supersede(const page::PageHeader& old, std::uint32_t pages = 1) const {
-    if (ledger != nullptr) ledger->supersede(page::SnapshotPageId(old.page_id), old, pages);
+    if (accounting != nullptr) accounting->supersede(page::SnapshotPageId(old.page_id), old, pages);
   }
 };
 

@@ -63,7 +63,7 @@ class ArrayRig {
   Status glean(const std::vector<std::uint64_t>& boundaries = {}) {
     ++snapshot_;
     writers_.clear();
-    ledger_ = live_.begin();
+    accounting_ = live_.begin();
     std::vector<Subtree> subtrees;
     for (std::size_t i = 0; i <= boundaries.size(); ++i) {
       PositionRange range;
@@ -137,7 +137,7 @@ class ArrayRig {
       writers_.push_back(std::make_unique<MemoryWriter>(&pages_, snapshot_, number));
       if (number == 0) writers_.back()->fail_append_after(appends_before_failure_);
     }
-    return {&meta_, root_, &pages_, writers_[soc].get(), ledger_};
+    return {&meta_, root_, &pages_, writers_[soc].get(), accounting_};
   }
   std::uint32_t appended() const {
     std::uint32_t count = 0;
@@ -184,7 +184,7 @@ class ArrayRig {
   std::map<std::uint64_t, Record> model_;
   std::set<std::uint64_t> seen_;
   LiveCheck<MemoryPages> live_;
-  snapshot::PageLedger* ledger_ = nullptr;  // of the current glean
+  snapshot::PageAccounting* accounting_ = nullptr;  // of the current glean
   std::uint32_t ordinal_ = 0;
   page::Tid tid_;
 };

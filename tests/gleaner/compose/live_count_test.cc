@@ -106,10 +106,10 @@ TEST(PageLedgerTest, parts_add_up_and_empty_files_go) {
   const Header chain(page::PageKind::kOverflow, 0);
   const page::SnapshotPageId old_id(SnapshotNumber{3}, 1, 17);
   const page::SnapshotPageId new_id(SnapshotNumber{4}, 0, 1);
-  snapshot::PageLedger first;
+  snapshot::PageAccounting first;
   first.supersede(old_id, border);
   first.supersede(old_id, chain, 4);
-  snapshot::PageLedger second;
+  snapshot::PageAccounting second;
   second.append(new_id, border);
   second.append(new_id.plus(1), layer);
   second.supersede(old_id, layer);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "foedus-core/base/system/clock.h"
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 #include "gleaner/reclaim/reclaim.h"
 #include "gleaner/reclaim/victims.h"
 #include "tests/base/test_seed.h"
@@ -49,7 +49,7 @@ class EndlessUpdatesTest : public ::testing::Test {
       store_.manifest = *moved;
       ++reclamations_;
     }
-    const Status removed = snapshot::remove_unneeded(&device_, {}, nullptr, nullptr);
+    const Status removed = snapshot::remove_obsolete_snapshots(&device_, {}, nullptr, nullptr);
     ASSERT_TRUE(removed.is_ok()) << removed.message();
   }
 

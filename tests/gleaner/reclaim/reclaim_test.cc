@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/snapshot/files/leftovers.h"
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 #include "gleaner/reclaim/victims.h"
 #include "tests/gleaner/reclaim/snapshot_store.h"
 #include "tests/testing/failing_device.h"
@@ -57,13 +57,13 @@ std::vector<snapshot::ManifestFile> first_files(const Manifest& manifest, std::s
 Status reclaim_and_remove(FailingDevice* device, const Manifest& manifest) {
   ReclaimCounts counts;
   FOEDUS_CHECK(reclaim(device, manifest, first_files(manifest, 3), &counts).status());
-  return snapshot::remove_unneeded(device, {}, nullptr, nullptr);
+  return snapshot::remove_obsolete_snapshots(device, {}, nullptr, nullptr);
 }
 
 class ReclaimTest : public ::testing::Test {
  protected:
   ReclaimTest() : manifest_(make_snapshots(&full_)), contents_(contents_of(&full_, manifest_)) {
-    EXPECT_TRUE(snapshot::remove_unneeded(&full_, {}, nullptr, nullptr).is_ok());
+    EXPECT_TRUE(snapshot::remove_obsolete_snapshots(&full_, {}, nullptr, nullptr).is_ok());
     EXPECT_TRUE(full_.sync_directory().is_ok());  // otherwise older manifests could come back
     EXPECT_EQ(manifest_.files.size(), kGleans);
   }
@@ -102,7 +102,7 @@ TEST_F(ReclaimTest, the_same_snapshot_is_in_other_files) {
   }
   // The old manifest can be read until it is removed.
   EXPECT_EQ(expect_whole(&full_), SnapshotNumber{kGleans + 1});
-  ASSERT_TRUE(snapshot::remove_unneeded(&full_, {}, nullptr, nullptr).is_ok());
+  ASSERT_TRUE(snapshot::remove_obsolete_snapshots(&full_, {}, nullptr, nullptr).is_ok());
   EXPECT_EQ(expect_whole(&full_), SnapshotNumber{kGleans + 1});
   EXPECT_FALSE(full_.exists("snapshot-00000001-0"));
   EXPECT_EQ(full_.names().size(), moved->files.size() + 1);

@@ -150,10 +150,10 @@ class SnapshotStore {
       }
     }
     if (stream(kind)->size() == 0) return storage;
-    snapshot::PageLedger ledger;
-    const Composition composition{&meta, storage.root, reader, writer, &ledger};
+    snapshot::PageAccounting accounting;
+    const Composition composition{&meta, storage.root, reader, writer, &accounting};
     FOEDUS_TRY(storage.root, compose_root(composition, stream(kind)));
-    FOEDUS_CHECK(ledger.apply_to(&storage.live));
+    FOEDUS_CHECK(accounting.apply_to(&storage.live));
     return storage;
   }
   static Result<page::SnapshotPageId> compose_root(const Composition& composition,

@@ -77,7 +77,7 @@ class GleanFlow {
       reducers.push_back(std::make_unique<Reducer>(&runtime_, &finished_, &device, table, options));
       inboxes.push_back(reducers.back()->inbox());
     }
-    for (auto& share : deal(records)) {
+    for (auto& share : distribute(records)) {
       sources.push_back(std::make_unique<ListSource>(std::move(share)));
       MapperOptions options;
       options.covered = Epoch(kCoveredEpoch);
@@ -137,7 +137,8 @@ class GleanFlow {
  private:
   // Deals pieces of sessions, as segments have them, to mappers; some pieces of a session are
   // mixed.
-  std::vector<std::vector<const LoggedRecord*>> deal(const std::vector<LoggedRecord>& records) {
+  std::vector<std::vector<const LoggedRecord*>> distribute(
+      const std::vector<LoggedRecord>& records) {
     std::vector<std::vector<const LoggedRecord*>> shares(flow_.mappers);
     std::map<std::uint32_t, std::uint64_t> mapper_of;
     for (const LoggedRecord& record : records) {

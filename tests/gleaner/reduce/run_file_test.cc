@@ -150,9 +150,9 @@ TEST(RunFileTest, leftovers_are_removed_and_nothing_else) {
     const RunId id{page::SnapshotNumber{9}, soc, soc};
     ASSERT_TRUE(device.open(run_name(id), device::Access::kCreate).is_ok());
   }
-  ASSERT_TRUE(remove_leftover_runs(&device, 1).is_ok());
+  ASSERT_TRUE(remove_orphaned_runs(&device, 1).is_ok());
   EXPECT_EQ(device.names().size(), 5u);
-  ASSERT_TRUE(remove_leftover_runs(&device).is_ok());
+  ASSERT_TRUE(remove_orphaned_runs(&device).is_ok());
   EXPECT_EQ(device.names(), others);
 }
 

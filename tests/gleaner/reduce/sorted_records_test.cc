@@ -97,7 +97,7 @@ std::uint64_t count_in_order(const SortedRecords& sorted) {
 
 TEST(SortedRecordsTest, those_of_each_storage_are_one_group_in_order) {
   FullMemory memory(50, 2, false);
-  memory.sorted().deal(memory.blocks());
+  memory.sorted().distribute(memory.blocks());
   while (memory.sorted().sort_next()) {
   }
   ASSERT_EQ(memory.sorted().groups().size(), 2u);
@@ -111,7 +111,7 @@ TEST(SortedRecordsTest, those_of_each_storage_are_one_group_in_order) {
 TEST(SortedRecordsTest, an_area_has_room_for_the_smallest_records_and_sorts_them_in_groups) {
   for (const std::uint64_t blocks : {1u, 2u, 64u, 300u}) {
     FullMemory memory(blocks, 1, true);
-    memory.sorted().deal(memory.blocks());
+    memory.sorted().distribute(memory.blocks());
     while (memory.sorted().sort_next()) {
     }
     EXPECT_GE(memory.sorted().groups().size(), 2u);
@@ -122,14 +122,14 @@ TEST(SortedRecordsTest, an_area_has_room_for_the_smallest_records_and_sorts_them
 
 TEST(SortedRecordsTest, what_was_dealt_before_is_forgotten) {
   FullMemory memory(50, 2, false);
-  memory.sorted().deal(memory.blocks());
+  memory.sorted().distribute(memory.blocks());
   while (memory.sorted().sort_next()) {
   }
-  memory.sorted().deal({memory.blocks()[7]});
+  memory.sorted().distribute({memory.blocks()[7]});
   while (memory.sorted().sort_next()) {
   }
   EXPECT_EQ(count_in_order(memory.sorted()), memory.blocks()[7]->record_count);
-  memory.sorted().deal({});
+  memory.sorted().distribute({});
   EXPECT_FALSE(memory.sorted().sort_next());
   EXPECT_TRUE(memory.sorted().groups().empty());
 }

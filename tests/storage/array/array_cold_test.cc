@@ -78,10 +78,10 @@ class ArrayColdTest : public ::testing::Test {
   void announce(std::uint32_t session, std::uint64_t index) {
     ASSERT_TRUE(get(session, index).is_ok());
     prefetch(all_.session(session).ctx(), all_.control(), index);
-    const occ::BegunSearch& begun =
-        all_.session(session).ctx().hints().begun(all_.control(), index);
-    ASSERT_EQ(begun.number, index);
-    ASSERT_FALSE(begun.cold_page.is_null());
+    const occ::PrefetchedLookup& prefetched =
+        all_.session(session).ctx().hints().prefetched(all_.control(), index);
+    ASSERT_EQ(prefetched.number, index);
+    ASSERT_FALSE(prefetched.cold_page.is_null());
   }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 
@@ -140,7 +140,7 @@ TEST_F(ArrayColdTest, an_announced_read_of_a_snapshot_page_is_remembered) {
   for (const bool is_changed : {false, true}) {
     all_.session(0).begin();
     prefetch(all_.session(0).ctx(), all_.control(), 14);
-    ASSERT_FALSE(all_.session(0).ctx().hints().begun(all_.control(), 14).cold_page.is_null());
+    ASSERT_FALSE(all_.session(0).ctx().hints().prefetched(all_.control(), 14).cold_page.is_null());
     ASSERT_EQ(*get(0, 14), 15u);
     EXPECT_EQ(all_.session(0).ctx().sets().pointers().size(), 1u);
     if (is_changed) put_alone(1, 14, 100);
@@ -335,7 +335,7 @@ TEST_F(ArrayColdTest, no_write_is_added_to_a_page_that_is_being_dropped) {
   }
   all_.session(0).rollback();
   ASSERT_TRUE(put(1, 14, 301).is_ok());
-  all_.session(1).ctx().hints().begun(all_.control(), 14) = {};  // as another prefetch may
+  all_.session(1).ctx().hints().prefetched(all_.control(), 14) = {};  // as another prefetch may
   EXPECT_EQ(*get(1, 14), 301u);
   EXPECT_TRUE(all_.session(1).commit().is_ok());
 }

@@ -68,7 +68,7 @@ TEST(NameChainTest, a_record_gets_its_name_or_is_reported_unless_it_has_no_use_f
     LockWaiter waiter;
     if (is_locked) lock(&record.lock, &waiter);
     const bool is_done =
-        name_chain(&record, reinterpret_cast<char*>(&body), to, [=] { return is_named; });
+        rename_chain(&record, reinterpret_cast<char*>(&body), to, [=] { return is_named; });
     if (is_locked) unlock(&record.lock, &waiter);
     EXPECT_EQ(record.lock.load_relaxed(), 0u);
     return std::pair(is_done, body == to.word());

@@ -156,7 +156,7 @@ TEST_F(HashMergeTest, between_the_two_flags_rows_are_found_or_not_settled) {
       [&] {
         all_.session(1).begin();
         for (const auto& [key, payload] : model_) {
-          Lookup at;
+          KeyPosition at;
           HashBinPage* const bin = peek_bin(all_.pool(), control_, hash_of(key));
           const Search result = search_bin(all_.pool(), bin, hash_of(key), key, &at);
           ASSERT_NE(result, Search::kMissing) << key;

@@ -71,9 +71,9 @@ TEST_F(DeltaInterleavingTest, a_put_over_a_change_of_the_main_tree_is_newer) {
   for (unsigned i = 0; i < 10; ++i) heat(key_of(200 + i), 1);
   for (unsigned i = 0; i < 10; ++i) put_row(key_of(200 + i), "put", 0);
   for (unsigned i = 0; i < 10; ++i) {
-    const Spot in_main =
+    const KeyPosition in_main =
         find_below(all_.all().pool(), {&control()->root, nullptr}, key_of(200 + i));
-    const Spot in_delta =
+    const KeyPosition in_delta =
         find_below(all_.all().pool(), {&delta()->root, nullptr}, key_of(200 + i));
     EXPECT_GT(in_delta.record()->load_tid().word(), in_main.record()->load_tid().word());
   }

@@ -60,8 +60,9 @@ TEST_F(DeltaPartTest, a_part_of_a_volatile_row_is_changed_where_it_is) {
 TEST_F(DeltaPartTest, a_part_of_a_row_in_a_cold_layer_is_changed_in_the_delta) {
   load_and_open(kRows, [](std::uint64_t i) { return deep_key(i); });
   make_hot(deep_key(0));  // the other layers of this page stay cold
-  const Spot spot = find_below(all_.all().pool(), {&control()->root, nullptr}, deep_key(65));
-  ASSERT_TRUE(spot.is_cut_short() && spot.layer.owner != nullptr);
+  const KeyPosition position =
+      find_below(all_.all().pool(), {&control()->root, nullptr}, deep_key(65));
+  ASSERT_TRUE(position.is_cut_short() && position.layer.owner != nullptr);
   for (unsigned i = 30; i < kRows; i += 35) {
     begin(0);
     ASSERT_NO_FATAL_FAILURE(change_twice(0, deep_key(i), &rows_[deep_key(i)]));

@@ -37,8 +37,8 @@ class DeltaTreeTest : public MasstreeColdTest {
   }
   // Returns whether the delta has a present record of the key.
   bool is_in_delta(std::string_view key) {
-    const Spot spot = find_below(all_.all().pool(), {&delta()->root, nullptr}, key);
-    return spot.found() && !spot.record()->load_tid().is_deleted();
+    const KeyPosition position = find_below(all_.all().pool(), {&delta()->root, nullptr}, key);
+    return position.found() && !position.record()->load_tid().is_deleted();
   }
   // Returns whether the main tree leads to a snapshot page for the key.
   bool is_cold_in_main(std::string_view key) {

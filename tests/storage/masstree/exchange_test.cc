@@ -43,7 +43,7 @@ class MasstreeExchangeTest : public MasstreeInstallTest {
     });
     return got.status.is_ok() ? got.payload : std::string(to_string(got.status.code()));
   }
-  Spot find(const std::string& key) {
+  KeyPosition find(const std::string& key) {
     return find_below(all_.all().pool(), {&all_.control()->root, nullptr}, key);
   }
   BorderPage* page_of(const std::string& key) { return find(key).at.page; }

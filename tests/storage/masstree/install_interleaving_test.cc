@@ -161,8 +161,9 @@ TEST_F(MasstreeInstallTest, a_write_to_a_page_that_is_about_to_move_is_seen) {
     });
   };
   const auto is_marked = [&](const std::string& key) {
-    const Spot spot = find_below(all_.all().pool(), {&all_.control()->root, nullptr}, key);
-    return spot.record()->load_tid().is_moved();
+    const KeyPosition position =
+        find_below(all_.all().pool(), {&all_.control()->root, nullptr}, key);
+    return position.record()->load_tid().is_moved();
   };
   {
     std::optional<AtSyncPoint> exchanged;

@@ -42,7 +42,7 @@ class MasstreeTest : public ::testing::Test {
   }
 
   // Searches a key from the root.
-  masstree::Spot find(std::string_view key) {
+  masstree::KeyPosition find(std::string_view key) {
     return masstree::find_below(rig_.pool(), {&rig_.control()->root, nullptr}, key);
   }
 

@@ -61,14 +61,14 @@ class MasstreeModelTest : public ::testing::Test {
 
   std::optional<std::string> read(std::string_view key) {
     std::string whole;
-    const occ::Found found = storage::read_whole(
+    const occ::ReadOutcome found = storage::read_whole(
         [&](occ::ReadRange* range) {
           const Status status = masstree::get(session_.ctx(), rig_.control(), key, range);
           EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kNotFound) << status.message();
-          return status.is_ok() ? occ::Found::kPresent : occ::Found::kAbsent;
+          return status.is_ok() ? occ::ReadOutcome::kPresent : occ::ReadOutcome::kAbsent;
         },
         &whole);
-    if (found != occ::Found::kPresent) return std::nullopt;
+    if (found != occ::ReadOutcome::kPresent) return std::nullopt;
     return whole;
   }
 

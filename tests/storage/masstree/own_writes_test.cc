@@ -219,14 +219,14 @@ TEST_F(MasstreeOwnTest, a_held_lock_moves_with_its_record) {
   ASSERT_TRUE(masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range).is_ok());
   page::RecordHeader* const old_record = ctx(0).locks().held().entries()[0].record;
   for (unsigned i = 1; i < 640; i += 10) insert(0, key_of(i), "own");
-  const masstree::Spot spot = find(key_of(100));
-  EXPECT_NE(spot.record(), old_record);
-  EXPECT_TRUE(ctx(0).locks().holds(spot.record()));
-  EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
+  const masstree::KeyPosition position = find(key_of(100));
+  EXPECT_NE(position.record(), old_record);
+  EXPECT_TRUE(ctx(0).locks().holds(position.record()));
+  EXPECT_NE(position.record()->lock.load_relaxed(), 0u);
   EXPECT_EQ(old_record->lock.load_relaxed(), 0u);
   put(0, key_of(100), "locked");
   expect_commit(0);
-  EXPECT_EQ(spot.record()->lock.load_relaxed(), 0u);
+  EXPECT_EQ(position.record()->lock.load_relaxed(), 0u);
   verify();
 }
 

@@ -94,13 +94,13 @@ TEST_F(MasstreePurgeTest, the_lock_of_an_erased_record_moves_with_it) {
   ASSERT_TRUE(ctx(0).locks().holds(find(key_of(100)).record()));
   for (unsigned i = 1; i < 640; i += kStep) insert(0, key_of(i), "own");
   EXPECT_FALSE(find(key_of(110)).found());
-  const masstree::Spot spot = find(key_of(100));
-  ASSERT_TRUE(spot.found());
-  EXPECT_TRUE(ctx(0).locks().holds(spot.record()));
-  EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
+  const masstree::KeyPosition position = find(key_of(100));
+  ASSERT_TRUE(position.found());
+  EXPECT_TRUE(ctx(0).locks().holds(position.record()));
+  EXPECT_NE(position.record()->lock.load_relaxed(), 0u);
   insert(0, key_of(100), "back");
   expect_commit(0);
-  EXPECT_EQ(spot.record()->lock.load_relaxed(), 0u);
+  EXPECT_EQ(position.record()->lock.load_relaxed(), 0u);
   begin(1);
   EXPECT_EQ(get(1, key_of(100)), "back");
   expect_commit(1);

@@ -260,7 +260,7 @@ class Installer {
         char* const body = payload_of(record, page->slot(place));
         if (installation_.has_file_of(SnapshotPageId(load_overflow_id(body)))) continue;
         FOEDUS_TRY(const SnapshotPageId chain, cold_chain(key_at(record)));
-        if (name_chain(record, body, chain, is_named)) continue;
+        if (rename_chain(record, body, chain, is_named)) continue;
         const bool has_moved = record->load_tid().is_moved();
         saw_moved |= has_moved;
         if (!has_moved) counts_.may_need_earlier = true;
@@ -306,7 +306,7 @@ class Installer {
       if (!is_right) return occ::not_that_page(id);
       identity.emplace(reinterpret_cast<const HashBinPage&>(*read));
       auto* const bin = reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(read));
-      Lookup found;
+      KeyPosition found;
       bool saw_moved = false;
       if (search_page(bin, hash, key, &found, &saw_moved)) {
         const HashSlot slot = found.slot();

@@ -173,13 +173,13 @@ namespace {
 Change again_after(Change copied) { return copied == Change::kDone ? Change::kAgain : copied; }
 
 // Does what find_border() does, but adopts and copies on the way. kAgain: look again from the
-// storage's root. kNoPage: as copy_root().
+// storage's root. kNoPage: as materialize_root().
 Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
-                            const LayerRoot& layer, std::uint64_t slice, Landing* at) {
+                            const LayerRoot& layer, std::uint64_t slice, BorderPosition* at) {
   page::PagePool& pool = ctx.pool();
   TreePage* page = root_page(pool, layer);
   if (page == nullptr) [[unlikely]]
-    return again_after(copy_root(ctx, control, layer));
+    return again_after(materialize_root(ctx, control, layer));
   if (page->header.load_version().is_moved()) {
     const Change grown = grow(ctx, control, layer, page);
     if (grown == Change::kDone || grown == Change::kAgain) return Change::kAgain;
@@ -199,7 +199,7 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
     InteriorPage* const interior = InteriorPage::of(page);
     TreePage* const child = child_for(pool, interior, version.keys(), slice);
     if (child == nullptr) {
-      const Change copied = copy_child(ctx, control, interior, slice);
+      const Change copied = materialize_child(ctx, control, interior, slice);
       if (copied == Change::kNoPage) return copied;
       continue;
     }
@@ -220,23 +220,23 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
 }  // namespace
 
 Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Spot* spot) {
+                     KeyPosition* position) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
-    *spot = {};
-    spot->layer = {&control->root, nullptr};
-    spot->rest = key;
+    *position = {};
+    position->layer = {&control->root, nullptr};
+    position->rest = key;
     Change change = Change::kDone;
     for (;;) {
-      spot->slice = slice_of(spot->rest);
-      change = find_border_adopting(ctx, control, spot->layer, spot->slice, &spot->at);
+      position->slice = slice_of(position->rest);
+      change = find_border_adopting(ctx, control, position->layer, position->slice, &position->at);
       if (change != Change::kDone) break;
-      if (spot->layer.owner == nullptr) {
-        ctx.hints().last_page(control) = {ctx.turn(), control, &spot->at.page->header,
-                                          spot->at.parent};
+      if (position->layer.owner == nullptr) {
+        ctx.hints().last_page(control) = {ctx.turn(), control, &position->at.page->header,
+                                          position->at.parent};
       }
-      if (find_in_page(spot)) return {};
-      spot->rest.remove_prefix(8);
+      if (find_in_page(position)) return {};
+      position->rest.remove_prefix(8);
     }
     if (has_no_tree(control)) return no_tree(ctx, control, key);
     if (change == Change::kNoPage) return ctx.no_page(control);

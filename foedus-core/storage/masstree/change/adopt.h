@@ -23,6 +23,6 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
 // Does what find() does, but adopts and grows pages on the way that have moved, and materializes
 // snapshot pages (M21). So it is never cut short.
 Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Spot* spot);
+                     KeyPosition* position);
 
 }  // namespace foedus::storage::masstree

@@ -116,7 +116,8 @@ bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPag
   return parent->child(parent->child_of(low, version.keys())).compare_exchange(before, after);
 }
 
-Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer) {
+Change materialize_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                        const LayerRoot& layer) {
   const occ::ColdReads reads(&ctx.cold_pages());
   const page::DualPageIds before = layer.pointer->load();
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
@@ -133,8 +134,8 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
   });
 }
 
-Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
-                  std::uint64_t slice) {
+Change materialize_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
+                         std::uint64_t slice) {
   const occ::ColdReads reads(&ctx.cold_pages());
   const page::PageVersion version = parent->header.load_version();
   if (version.is_gone()) return Change::kAgain;

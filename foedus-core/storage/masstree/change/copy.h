@@ -10,11 +10,11 @@ namespace foedus::storage::masstree {
 
 // Materializes the root of a layer. kAgain: another session was there first. kNoPage:
 // TxnContext::no_page() says why.
-[[gnu::noinline]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   const LayerRoot& layer);
+[[gnu::noinline]] Change materialize_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                                          const LayerRoot& layer);
 // Materializes the child for `slice`, with the same outcomes.
-[[gnu::noinline]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
-                                    InteriorPage* parent, std::uint64_t slice);
+[[gnu::noinline]] Change materialize_child(occ::TxnContext& ctx, occ::StorageControl* control,
+                                           InteriorPage* parent, std::uint64_t slice);
 
 // Copies the page of a snapshot to a volatile one that no other session can reach. Null: out of
 // pages.

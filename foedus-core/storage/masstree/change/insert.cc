@@ -35,10 +35,10 @@ bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std:
   return wanted <= crowded_capacity(page, keys, slice, key_bytes, BorderPage::kNone);
 }
 
-// Makes the record for `spot`, which found none, in its page. On kNoRoom `need` is filled in.
+// Makes the record for `position`, which found none, in its page. On kNoRoom `need` is filled in.
 Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t payload_bytes,
-                  Spot* spot, Need* need) {
-  BorderPage* const page = spot->at.page;
+                  KeyPosition* position, Need* need) {
+  BorderPage* const page = position->at.page;
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
   // The lines of prefetch_next_record(), for a page whose last insert was another session's, or
@@ -48,24 +48,24 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   Change closed;
   if (is_closed(before, &closed)) return closed;
   const unsigned keys = before.keys();
-  const std::size_t key_bytes = spot->rest.size();
-  const unsigned seen = spot->at.version.keys();
-  const bool has_come = seen != keys && find_slot(page, seen, keys, spot->slice,
+  const std::size_t key_bytes = position->rest.size();
+  const unsigned seen = position->at.version.keys();
+  const bool has_come = seen != keys && find_slot(page, seen, keys, position->slice,
                                                   class_of(key_bytes)) != BorderPage::kNone;
   if (has_come) return Change::kAgain;
 
   const std::uint32_t wanted = capacity_for(payload_bytes);
   NewRecord record;
-  record.slice = spot->slice;
+  record.slice = position->slice;
   record.key_bytes = static_cast<std::uint32_t>(key_bytes);
-  if (key_bytes > 8) record.remainder = spot->rest.substr(8);
+  if (key_bytes > 8) record.remainder = position->rest.substr(8);
   record.capacity =
-      has_crowded_room(page, keys, spot->slice, key_bytes, wanted) ? wanted : kCapacityMin;
+      has_crowded_room(page, keys, position->slice, key_bytes, wanted) ? wanted : kCapacityMin;
   // P7: the TID is above all that was purged here.
   record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
   const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
   if (!page->has_room(keys, bytes)) {
-    need->slice = spot->slice;
+    need->slice = position->slice;
     need->bytes = bytes;
     return Change::kNoRoom;
   }
@@ -74,10 +74,10 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   // counted. Otherwise the page says of the next one, which lies in its place, that the keys are in
   // order up to there.
   advance_page_version(ctx, control, page, before, before.plus_key());
-  spot->slot = lay_record(page, keys, record);
-  spot->index = keys;
+  position->slot = lay_record(page, keys, record);
+  position->index = keys;
   page->header.store_version(before.plus_key());
-  spot->at.version = before.plus_key();
+  position->at.version = before.plus_key();
   prefetch_next_record(page, keys + 1);
   return Change::kDone;
 }
@@ -98,27 +98,27 @@ Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 }  // namespace
 
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Spot* spot, bool* is_made) {
+             std::size_t payload_bytes, KeyPosition* position, bool* is_made) {
   *is_made = false;
   unsigned busy = 0;
-  bool is_found = !spot->is_cut_short() && !spot->at.passed_moved;
+  bool is_found = !position->is_cut_short() && !position->at.passed_moved;
   for (;;) {
-    if (!is_found) FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
+    if (!is_found) FOEDUS_CHECK(find_adopting(ctx, control, key, position));
     is_found = false;
-    if (spot->found()) return {};
+    if (position->found()) return {};
     FOEDUS_SYNC_POINT("masstree:place_searched");
     Change change;
-    if (spot->differs) {
-      change = add_layer(ctx, control, *spot);
+    if (position->differs) {
+      change = add_layer(ctx, control, *position);
     } else {
       Need need;
-      change = add_record(ctx, control, payload_bytes, spot, &need);
+      change = add_record(ctx, control, payload_bytes, position, &need);
       *is_made = change == Change::kDone;
       if (*is_made) return {};
       if (change == Change::kNoRoom) {
-        need.parent = spot->at.parent;
-        need.layer = spot->layer;
-        change = reorganize(ctx, control, spot->at.page, need);
+        need.parent = position->at.parent;
+        need.layer = position->layer;
+        change = reorganize(ctx, control, position->at.page, need);
       }
     }
     FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
@@ -126,24 +126,24 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 }
 
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain) {
+                 const KeyPosition& position, std::size_t payload_bytes, bool* again, bool* chain) {
   *again = false;
   *chain = false;
-  BorderPage* const page = spot.at.page;
+  BorderPage* const page = position.at.page;
   const std::uint32_t wanted = capacity_for(payload_bytes);
   // The page's version may be older than its last keys of this slice; reorganize() looks again.
-  const std::uint32_t room = crowded_capacity(page, page->header.load_version().keys(), spot.slice,
-                                              spot.rest.size(), spot.index);
+  const std::uint32_t room = crowded_capacity(page, page->header.load_version().keys(),
+                                              position.slice, position.rest.size(), position.index);
   if (wanted > room) {
     *chain = true;
     return {};
   }
   // A payload that has grown once will grow again.
   const std::uint32_t generous = capacity_for(std::min<std::size_t>(
-      spot.slot.capacity() + spot.slot.capacity() / 2, kInlinePayloadBytesMax));
+      position.slot.capacity() + position.slot.capacity() / 2, kInlinePayloadBytesMax));
   Need need;
-  need.slice = spot.slice;
-  need.grown_index = spot.index;
+  need.slice = position.slice;
+  need.grown_index = position.index;
   need.grown_capacity = std::max(wanted, std::min(generous, room));
   FOEDUS_SYNC_POINT("masstree:room_searched");
   unsigned busy = 0;
@@ -154,7 +154,7 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   } while (change == Change::kBusy);
   // Growing records leave moved pages behind as inserts do.
   *again = true;
-  Spot adopted;
+  KeyPosition adopted;
   return find_adopting(ctx, control, key, &adopted);
 }
 

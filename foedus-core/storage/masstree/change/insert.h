@@ -10,14 +10,14 @@
 namespace foedus::storage::masstree {
 
 // Finds the record of `key`, or makes a deleted one, with room for `payload_bytes` if that is
-// possible. `spot`: the result of a search just now, or an empty one. *is_made: made by this call,
-// not by another session.
+// possible. `position`: the result of a search just now, or an empty one. *is_made: made by this
+// call, not by another session.
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Spot* spot, bool* is_made);
+             std::size_t payload_bytes, KeyPosition* position, bool* is_made);
 
 // Makes room for a payload in the record of `key` that was found, or sets `chain` if it can only be
 // an overflow chain. `again`: the record is elsewhere now, find it again.
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain);
+                 const KeyPosition& position, std::size_t payload_bytes, bool* again, bool* chain);
 
 }  // namespace foedus::storage::masstree

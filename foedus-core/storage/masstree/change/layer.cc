@@ -60,14 +60,14 @@ void become_layer(BorderPage* page, unsigned index, Slot slot, page::Tid tid, Bo
 
 }  // namespace
 
-Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
+Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& position) {
   ctx.reserve_moves(1);
   BorderPage* const root = make_layer_page(ctx, control);
   if (root == nullptr) return Change::kNoPage;
-  BorderPage* const page = spot.at.page;
+  BorderPage* const page = position.at.page;
   occ::LockGuard guard(&page->header.lock);
   const page::PageVersion before = page->header.load_version();
-  const Slot slot = page->slot(spot.index);
+  const Slot slot = page->slot(position.index);
   Change closed;
   if (is_closed(before, &closed) || slot.is_layer()) {
     discard(ctx, control, root);
@@ -82,13 +82,13 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   }
   FOEDUS_SYNC_POINT("masstree:layer_locked");
   // The record's payload bytes are settled under its lock (M6).
-  const Slot settled = page->slot(spot.index);
+  const Slot settled = page->slot(position.index);
   const page::Tid tid = record->load_tid();
   found_layer(page, settled, tid, root);
   occ::LockWaiter* const holder = move_own(ctx, record, root->record(0u), 0);
   {
     const occ::LockGuard uncounted(&root->header.lock);  // Q5
-    become_layer(page, spot.index, settled, tid, root);
+    become_layer(page, position.index, settled, tid, root);
     FOEDUS_SYNC_POINT("masstree:layer_marked");
     // Own entries of this page stay as they are: is_unchanged() finds the layer at its birth.
     page->header.store_version(before.plus_layer());

@@ -254,18 +254,19 @@ BorderPage* merge_once_emptied(occ::TxnContext& ctx, occ::StorageControl* contro
 
 }  // namespace
 
-void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
-  if (spot.at.parent == nullptr) return;
+void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control,
+                   const KeyPosition& position) {
+  if (position.at.parent == nullptr) return;
   Need need;
-  need.slice = spot.slice;
-  need.parent = spot.at.parent;
-  need.layer = spot.layer;
+  need.slice = position.slice;
+  need.parent = position.at.parent;
+  need.layer = position.layer;
   // No session comes back to the last page of an interior page, which is emptied when it has no
   // neighbour any more. It gets one when interior pages are merged, and goes with that one. So a
   // page that two empty pages became looks for the next.
-  BorderPage* page = spot.at.page;
+  BorderPage* page = position.at.page;
   while (BorderPage* const merged = merge_once_emptied(ctx, control, page, need)) page = merged;
-  if (page != spot.at.page) merge_interior(ctx, control, need.layer, need.parent);
+  if (page != position.at.page) merge_interior(ctx, control, need.layer, need.parent);
 }
 
 }  // namespace foedus::storage::masstree

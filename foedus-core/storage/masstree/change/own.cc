@@ -86,10 +86,10 @@ bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   if (ctx.sets().writes().is_empty()) return false;
   const moves::Birth birth = birth_of(page);
   return birth.concerns(ctx.begin_epoch(), ctx.session()) &&
-         !ctx.settled_writes().has_all(page->header.storage_id, birth.epoch());
+         !ctx.located_writes().has_all(page->header.storage_id, birth.epoch());
 }
 
-Epoch birth_of(const occ::StorageControl* control, const Landing& at) {
+Epoch birth_of(const occ::StorageControl* control, const BorderPosition& at) {
   return (at.is_cold ? moves::birth_of_copy(*control) : birth_of(at.page)).epoch();
 }
 
@@ -97,7 +97,7 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
   if (ctx.sets().writes().is_empty()) return false;
   const moves::Birth birth = moves::birth_of_copy(*control);
   return birth.is_since(ctx.begin_epoch()) &&
-         !ctx.settled_writes().has_all(control->id(), birth.epoch());
+         !ctx.located_writes().has_all(control->id(), birth.epoch());
 }
 
 void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,

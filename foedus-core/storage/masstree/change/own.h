@@ -31,7 +31,7 @@ bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
 // Returns the birth of a page to which a search has come; for one in a snapshot, that of the newest
 // copies.
-Epoch birth_of(const occ::StorageControl* control, const Landing& at);
+Epoch birth_of(const occ::StorageControl* control, const BorderPosition& at);
 // Updates own entries of a page whose counts an own insert changes, if they were true. REQUIRES:
 // the page's lock; the page still says `before`.
 void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,

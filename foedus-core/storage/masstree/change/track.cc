@@ -14,10 +14,10 @@ namespace {
 // Returns the record of `rest` in the layer below `pointer`. Null: there is none.
 page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* pointer,
                                  BorderPage* owner, std::string_view rest, std::uint32_t* place) {
-  const Spot spot = find_below(pool, {pointer, owner}, rest);
-  if (spot.is_cut_short() || !spot.found()) return nullptr;
-  *place = spot.index;
-  return spot.record();
+  const KeyPosition position = find_below(pool, {pointer, owner}, rest);
+  if (position.is_cut_short() || !position.found()) return nullptr;
+  *place = position.index;
+  return position.record();
 }
 
 // Takes one step from a record that is moved or a layer. Null: it was purged, or dropped (M23).
@@ -106,24 +106,24 @@ namespace {
 
 // Looks for the pointer of `entry` among those of a page that was seen neither moved nor dropped,
 // with `keys` keys. kInstalled: it is not the same, or is not found while shifts hide it.
-occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry& entry) {
+occ::PointerState look_in(TreePage* page, unsigned keys, const occ::PointerEntry& entry) {
   const auto is_same = [&entry](page::DualPagePointer* pointer) {
     return pointer->load() == entry.observed;
   };
   if (page->is_border()) {
     BorderPage* const border = BorderPage::of(page);
     const unsigned index = find_slot(border, 0, keys, entry.place, kRemainderClass);
-    if (index == BorderPage::kNone) return occ::PointerLook::kInstalled;
+    if (index == BorderPage::kNone) return occ::PointerState::kInstalled;
     const Slot slot = border->slot(index);
     const bool same = slot.is_layer() && is_same(border->layer_pointer(slot));
-    return same ? occ::PointerLook::kSame : occ::PointerLook::kInstalled;
+    return same ? occ::PointerState::kSame : occ::PointerState::kInstalled;
   }
   InteriorPage* const interior = InteriorPage::of(page);
   const unsigned at = interior->child_of(entry.place, keys);
   for (const unsigned i : {at, at + 1, at - 1}) {
-    if (i <= keys && is_same(&interior->child(i))) return occ::PointerLook::kSame;
+    if (i <= keys && is_same(&interior->child(i))) return occ::PointerState::kSame;
   }
-  return occ::PointerLook::kInstalled;
+  return occ::PointerState::kInstalled;
 }
 
 // The number of looks for a pointer in a page where shifts may hide it, or seem to show it. Holders
@@ -151,7 +151,7 @@ constexpr unsigned kShiftTries = occ::kTriesLong;
 // or for one look. So a look at an interior page counts only if no shift was under way. Adoptions
 // raise the number of keys, merges lower it and are counted themselves, and a session in the midst
 // of one holds the lock.
-occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
+occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.holder == nullptr) return occ::look_in_place(entry);
   base::SpinWait spin;
   TreePage* page = TreePage::of(entry.holder);
@@ -161,17 +161,17 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
       page = twin_of(pool, page, entry.place);
       continue;
     }
-    if (version.is_dropped()) return occ::PointerLook::kDropped;
+    if (version.is_dropped()) return occ::PointerState::kDropped;
     // A root with one child has given way to that child, which is volatile.
-    if (page->header.level != entry.holder->level) return occ::PointerLook::kInstalled;
-    const occ::PointerLook look = look_in(page, version.keys(), entry);
+    if (page->header.level != entry.holder->level) return occ::PointerState::kInstalled;
+    const occ::PointerState look = look_in(page, version.keys(), entry);
     if (page->is_border()) return look;
     // order: acquire. A shifting session holds the lock, and counts before it releases it. So a
     // reader that has seen half of a shift here sees the lock held, or the new count.
     const bool is_quiet =
         !occ::is_held(page->header.lock.load_acquire()) && page->header.load_version() == version;
     if (is_quiet) return look;
-    if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
+    if (++tries == kShiftTries) return occ::PointerState::kInstalled;
     spin.once();
   }
 }

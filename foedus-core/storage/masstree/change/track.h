@@ -18,7 +18,7 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::Recor
 // No key may have been added in foster twins, nor in layers that came to be since.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 // Finds the pointer wherever it is now (M20).
-occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry);
+occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry);
 
 // Returns true if no key was added to `page` since it had these counts (change/track.cc).
 bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion observed);

@@ -21,8 +21,8 @@ Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) 
   return {};
 }
 
-Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
-                      std::vector<ColdPage>* pages) {
+Status ColdLayer::pages(unsigned level, std::uint64_t low, std::uint64_t last,
+                        std::vector<ColdPage>* pages) {
   pages->clear();
   if (!has_pages()) {
     pages->push_back({0, ~std::uint64_t{0}, root_});
@@ -84,9 +84,9 @@ Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
   return {};
 }
 
-Status ColdLayer::named(std::uint64_t slice, unsigned key_class, std::string_view remainder,
-                        Named* named) {
-  *named = {};
+Status ColdLayer::find_row(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+                           SnapshotRow* row) {
+  *row = {};
   if (!has_pages()) return {};
   Copy copy;
   FOEDUS_CHECK(read_border(slice, &copy));
@@ -96,9 +96,9 @@ Status ColdLayer::named(std::uint64_t slice, unsigned key_class, std::string_vie
   if (index == BorderPage::kNone) return {};
   const Slot slot = border->slot(index);
   if (slot.is_layer() || border->remainder(slot) != remainder) return {};
-  named->tid = border->record(slot)->load_tid();
+  row->tid = border->record(slot)->load_tid();
   if (!slot.is_snapshot_overflow()) return {};
-  named->chain = page::SnapshotPageId(load_overflow_id(border->payload(slot)));
+  row->chain = page::SnapshotPageId(load_overflow_id(border->payload(slot)));
   return {};
 }
 

@@ -24,7 +24,7 @@ struct ColdPage {
 class ColdLayer {
  public:
   // Reads one layer. `installation` must outlive it. `root`: null if the snapshot has no such
-  // layer. Then it has one row of any level: a page of all slices that cannot be read.
+  // layer. Then each level is one page of all slices, which cannot be read.
   ColdLayer(const Installation& installation, unsigned layer, page::SnapshotPageId root)
       : cold_pages_(cold_pages_of(installation)),
         root_(root),
@@ -38,19 +38,20 @@ class ColdLayer {
 
   // Gives the pages of this level that have slices of low..last, from left to right, without gaps.
   // None: the root is of a lower level. Fails as the page cache does.
-  Status row(unsigned level, std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages);
+  Status pages(unsigned level, std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages);
 
   // Gives the root of the next layer below the records of this slice; null: there is none. Fails as
   // the page cache does.
   Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
 
   // The snapshot's row of a key.
-  struct Named {
+  struct SnapshotRow {
     page::Tid tid;               // 0: no such row
     page::SnapshotPageId chain;  // that has the payload; null: none
   };
   // Looks up the rest of a key of this layer in the snapshot. Fails as the page cache does.
-  Status named(std::uint64_t slice, unsigned key_class, std::string_view remainder, Named* named);
+  Status find_row(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+                  SnapshotRow* row);
 
  private:
   // Cached pages are not kept while others are asked for (O14).

@@ -75,13 +75,13 @@ class Purge {
   void layer(const std::string& prefix);
   // Purges rows of one page. Returns whether it is worth moving, because enough of it is deleted
   // then.
-  bool page(const Spot& spot, const std::string& prefix);
+  bool page(const KeyPosition& position, const std::string& prefix);
   bool is_covered(page::Tid tid) const {
     return (tid.word() & page::Tid::kFlags) == 0 && tid.epoch() <= installation_.covered;
   }
   // Returns whether the main tree leads to the snapshot's page for the key.
   bool is_in_snapshot(std::string_view key);
-  bool leads_to_snapshot(const Spot& spot, const ColdPointer& cold);
+  bool leads_to_snapshot(const KeyPosition& position, const ColdPointer& cold);
   // Marks the record deleted, if it may go.
   bool erase(BorderPage* page, unsigned index, std::string_view key);
   void reset();
@@ -102,16 +102,16 @@ class Purge {
 // Returns whether the snapshot has the page that the pointer leads to. After an installation that
 // left pointers to earlier snapshots, only pointers of the first layer are looked at. Rows below
 // others stay for the next installation.
-bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
+bool Purge::leads_to_snapshot(const KeyPosition& position, const ColdPointer& cold) {
   if (is_settled_) return true;
-  if (spot.layer.owner != nullptr) return false;
-  if (spot.at.parent == nullptr) return cold.ids.snapshot_page == root_;
+  if (position.layer.owner != nullptr) return false;
+  if (position.at.parent == nullptr) return cold.ids.snapshot_page == root_;
   if (cold.ids == asked_) return answer_;
-  std::vector<ColdPage> row;
-  const unsigned level = spot.at.parent->header.level - 1u;
+  std::vector<ColdPage> level_pages;
+  const unsigned level = position.at.parent->header.level - 1u;
   asked_ = cold.ids;
-  answer_ = cold_.row(level, spot.slice, spot.slice, &row).is_ok() && row.size() == 1 &&
-            row.front().id == cold.ids.snapshot_page;
+  answer_ = cold_.pages(level, position.slice, position.slice, &level_pages).is_ok() &&
+            level_pages.size() == 1 && level_pages.front().id == cold.ids.snapshot_page;
   return answer_;
 }
 
@@ -119,9 +119,10 @@ bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
 // volatile pages, and runs this. A page that a session materializes after this look is a copy of
 // the snapshot's page.
 bool Purge::is_in_snapshot(std::string_view key) {
-  const Spot spot = find_below(*installation_.pool, {&main_->root, nullptr}, key);
+  const KeyPosition position = find_below(*installation_.pool, {&main_->root, nullptr}, key);
   ColdPointer cold;
-  return spot.is_cut_short() && cold_pointer_of(spot, key, &cold) && leads_to_snapshot(spot, cold);
+  return position.is_cut_short() && cold_pointer_of(position, key, &cold) &&
+         leads_to_snapshot(position, cold);
 }
 
 bool Purge::erase(BorderPage* page, unsigned index, std::string_view key) {
@@ -138,8 +139,8 @@ bool Purge::erase(BorderPage* page, unsigned index, std::string_view key) {
   return may_go;
 }
 
-bool Purge::page(const Spot& spot, const std::string& prefix) {
-  BorderPage* const page = spot.at.page;
+bool Purge::page(const KeyPosition& position, const std::string& prefix) {
+  BorderPage* const page = position.at.page;
   const unsigned keys = page->header.load_version().keys();
   unsigned deleted = 0;
   for (unsigned i = 0; i < keys; ++i) {
@@ -168,18 +169,18 @@ void Purge::layer(const std::string& prefix) {
   std::copy(prefix.begin(), prefix.end(), key.begin());
   for (std::uint64_t slice = 0;;) {
     put_slice(slice, key.data() + prefix.size());
-    Spot spot;
-    if (!find_adopting(ctx_, delta_, key, &spot).is_ok()) {
+    KeyPosition position;
+    if (!find_adopting(ctx_, delta_, key, &position).is_ok()) {
       ++kept_;  // rows that are not known to be gone
       return;
     }
-    const std::uint64_t last = spot.at.page->last;
-    if (page(spot, prefix)) {
+    const std::uint64_t last = position.at.page->last;
+    if (page(position, prefix)) {
       Need need;
       need.slice = slice;
-      need.parent = spot.at.parent;
-      need.layer = spot.layer;
-      (void)reorganize(ctx_, delta_, spot.at.page, need);  // an attempt
+      need.parent = position.at.parent;
+      need.layer = position.layer;
+      (void)reorganize(ctx_, delta_, position.at.page, need);  // an attempt
     }
     if (last == ~std::uint64_t{0}) return;
     slice = last + 1;

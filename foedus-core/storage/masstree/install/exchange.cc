@@ -27,21 +27,21 @@ class Exchanger {
         exchange_(exchange) {}
 
   // Returns the copy, and both remainders; null: nothing has changed.
-  InteriorPage* run(Rests* rests, std::uint64_t* dropped);
+  InteriorPage* run(RemainderPages* remainders, std::uint64_t* dropped);
 
  private:
-  bool make_pages(Rests* rests);
+  bool make_pages(RemainderPages* remainders);
   bool lock_out();
   bool find_out();
   bool lock_above();
-  bool lock_replacements(const Rests& rests);
+  bool lock_replacements(const RemainderPages& remainders);
   bool fill(TreePage* rest, const SliceRange& kept);
   bool fill_border(BorderPage* to, const SliceRange& kept);
   bool take_records(BorderPage* from, const SliceRange& kept, BorderPage* to, unsigned* layers);
   bool fill_interior(InteriorPage* to, const SliceRange& kept);
   void add_child(const page::DualPageIds& ids, std::uint64_t low);
-  void fill_copy(const Rests& rests);
-  void stamp(const Rests& rests);
+  void fill_copy(const RemainderPages& remainders);
+  void stamp(const RemainderPages& remainders);
   void publish();
   TreePage* resolve(const Child& child) const {
     return TreePage::of(installation_.pool->resolve(child.ids.volatile_page));
@@ -60,7 +60,7 @@ class Exchanger {
   page::DualPageIds ids_;                     // what it says
 };
 
-bool Exchanger::make_pages(Rests* rests) {
+bool Exchanger::make_pages(RemainderPages* remainders) {
   page::PagePool& pool = *installation_.pool;
   page::SessionPages& pages = *installation_.pages;
   const page::PageHeader& header = page_->header;
@@ -78,7 +78,7 @@ bool Exchanger::make_pages(Rests* rests) {
   copy_ = make_interior(pool, pages, installation_.control, header.layer, header.level);
   if (copy_ == nullptr) return false;
   set_range(copy_, page_->low, page_->last);
-  return make(exchange_.left, &rests->left) && make(exchange_.right, &rests->right);
+  return make(exchange_.left, &remainders->left) && make(exchange_.right, &remainders->right);
 }
 
 bool Exchanger::lock_out() {
@@ -103,8 +103,9 @@ bool Exchanger::find_out() {
   for (unsigned i = 0; i < count; ++i) {
     if (page_->child(at_ + i).load() != exchange_.out[i].ids) return false;
   }
-  const unsigned rests = (exchange_.left.is_empty() ? 0 : 1) + (exchange_.right.is_empty() ? 0 : 1);
-  return keys_ + 1 - count + exchange_.in.size() + rests <= InteriorPage::kSeparatorsMax + 1;
+  const unsigned remainders =
+      (exchange_.left.is_empty() ? 0 : 1) + (exchange_.right.is_empty() ? 0 : 1);
+  return keys_ + 1 - count + exchange_.in.size() + remainders <= InteriorPage::kSeparatorsMax + 1;
 }
 
 // Finds the pointer to the page. It leads to no moved page and cannot change while both are locked
@@ -216,17 +217,17 @@ void Exchanger::add_child(const page::DualPageIds& ids, std::uint64_t low) {
   copy_->child(children_++).store(ids);
 }
 
-void Exchanger::fill_copy(const Rests& rests) {
-  const auto add_rest = [this](const TreePage* rest) {
+void Exchanger::fill_copy(const RemainderPages& remainders) {
+  const auto add_remainder = [this](const TreePage* rest) {
     if (rest != nullptr) add_child({rest->header.volatile_id(), {}}, rest->low);
   };
   const auto add_old = [this](unsigned i) {
     add_child(page_->child(i).load(), i == 0 ? page_->low : page_->separator(i - 1));
   };
   for (unsigned i = 0; i < at_; ++i) add_old(i);
-  add_rest(rests.left);
+  add_remainder(remainders.left);
   for (const ColdPage& cold : exchange_.in) add_child({{}, cold.id}, cold.low);
-  add_rest(rests.right);
+  add_remainder(remainders.right);
   for (auto i = at_ + static_cast<unsigned>(exchange_.out.size()); i <= keys_; ++i) add_old(i);
   const page::PageVersion birth(children_ - 1, 0);
   copy_->header.birth_version = birth.word();
@@ -234,9 +235,9 @@ void Exchanger::fill_copy(const Rests& rests) {
 }
 
 // Gives birth to pages to which records of transactions at work may have come (Q2).
-void Exchanger::stamp(const Rests& rests) {
-  const moves::Birth birth(moves::epoch_behind_marks(*installation_.clock), moves::Birth::kSeveral);
-  for (const TreePage* const rest : {rests.left, rests.right}) {
+void Exchanger::stamp(const RemainderPages& remainders) {
+  const moves::Birth birth(moves::epoch_after_marks(*installation_.clock), moves::Birth::kSeveral);
+  for (const TreePage* const rest : {remainders.left, remainders.right}) {
     if (rest != nullptr) give_birth(rest, birth);
   }
 }
@@ -253,8 +254,8 @@ void Exchanger::publish() {
 
 // Locks the new pages. M16: no session adds a key there before all pages that they take over say
 // moved.
-bool Exchanger::lock_replacements(const Rests& rests) {
-  for (TreePage* const rest : {rests.left, rests.right}) {
+bool Exchanger::lock_replacements(const RemainderPages& remainders) {
+  for (TreePage* const rest : {remainders.left, remainders.right}) {
     if (rest == nullptr) continue;
     const bool locked = subtree_.try_lock(&rest->header);
     FOEDUS_INVARIANT(locked, rest->header.page_id);
@@ -262,25 +263,26 @@ bool Exchanger::lock_replacements(const Rests& rests) {
   return true;
 }
 
-InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
+InteriorPage* Exchanger::run(RemainderPages* remainders, std::uint64_t* dropped) {
   bool ready = false;
   base::trying([&] {
-    ready = make_pages(rests) && lock_out() && find_out() && lock_above() &&
-            fill(rests->left, exchange_.left) && fill(rests->right, exchange_.right) &&
-            lock_replacements(*rests);
+    ready = make_pages(remainders) && lock_out() && find_out() && lock_above() &&
+            fill(remainders->left, exchange_.left) && fill(remainders->right, exchange_.right) &&
+            lock_replacements(*remainders);
   });
   if (!ready) {
     subtree_.release();
     subtree_.forget();
-    for (TreePage* const made : {rests->left, rests->right, static_cast<TreePage*>(copy_)}) {
+    for (TreePage* const made :
+         {remainders->left, remainders->right, static_cast<TreePage*>(copy_)}) {
       discard(*installation_.pages, installation_.control, made);
     }
-    *rests = {};
+    *remainders = {};
     return nullptr;
   }
-  fill_copy(*rests);
+  fill_copy(*remainders);
   std::uint64_t made = 0;
-  for (TreePage* const rest : {rests->left, rests->right}) {
+  for (TreePage* const rest : {remainders->left, remainders->right}) {
     if (rest == nullptr) continue;
     ++made;
     give_birth(rest, moves::kNotBorn);
@@ -294,7 +296,7 @@ InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
   subtree_.mark();
   FOEDUS_SYNC_POINT("masstree:dropped");
   subtree_.mark_moved();
-  stamp(*rests);
+  stamp(*remainders);
   publish();
   subtree_.release();
   FOEDUS_SYNC_POINT("masstree:exchanged");
@@ -306,9 +308,9 @@ InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
 }  // namespace
 
 InteriorPage* exchange(const Installation& installation, Subtree* subtree, const Above& above,
-                       InteriorPage* page, const Exchange& exchange, Rests* rests,
+                       InteriorPage* page, const Exchange& exchange, RemainderPages* remainders,
                        std::uint64_t* dropped) {
-  return Exchanger(installation, subtree, above, page, exchange).run(rests, dropped);
+  return Exchanger(installation, subtree, above, page, exchange).run(remainders, dropped);
 }
 
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,

@@ -48,7 +48,7 @@ struct Exchange {
 };
 
 // The pages that were made for the remainders; null: there was none.
-struct Rests {
+struct RemainderPages {
   TreePage* left = nullptr;
   TreePage* right = nullptr;
 };
@@ -56,7 +56,7 @@ struct Rests {
 // Attempts an exchange. Returns the page that took the place of `page`; null: nothing has changed.
 // Adds to `dropped` by how many pages there are fewer.
 InteriorPage* exchange(const Installation& installation, Subtree* subtree, const Above& above,
-                       InteriorPage* page, const Exchange& exchange, Rests* rests,
+                       InteriorPage* page, const Exchange& exchange, RemainderPages* remainders,
                        std::uint64_t* dropped);
 
 // Attempts to exchange the layer's root for that of the snapshot, with all below it.

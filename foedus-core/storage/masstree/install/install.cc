@@ -33,20 +33,20 @@ constexpr std::size_t kPrefetchBytes = 768;
 // look in every operation.
 constexpr std::uint64_t kColdPutsMin = 1'000;
 
-bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId id) {
+bool has_page(std::span<const ColdPage> level_pages, std::uint64_t low, SnapshotPageId id) {
   const auto at = std::lower_bound(
-      row.begin(), row.end(), low,
+      level_pages.begin(), level_pages.end(), low,
       [](const ColdPage& page, std::uint64_t wanted) { return page.low < wanted; });
-  return at != row.end() && at->id == id;
+  return at != level_pages.end() && at->id == id;
 }
 
-// Returns whether the slices low..last are of pages of the row that have not changed (O18).
-bool is_unchanged(const Installation& installation, std::span<const ColdPage> row,
+// Returns whether the slices low..last are of pages of the level that have not changed (O18).
+bool is_unchanged(const Installation& installation, std::span<const ColdPage> level_pages,
                   std::uint64_t low, std::uint64_t last) {
   auto at = std::lower_bound(
-      row.begin(), row.end(), low,
+      level_pages.begin(), level_pages.end(), low,
       [](const ColdPage& page, std::uint64_t wanted) { return page.last < wanted; });
-  for (; at != row.end() && installation.is_unchanged(at->id); ++at) {
+  for (; at != level_pages.end() && installation.is_unchanged(at->id); ++at) {
     if (at->last >= last) return true;
   }
   return false;
@@ -77,7 +77,7 @@ class Installer {
 
  private:
   using Children = std::vector<Child>;
-  using Row = std::vector<ColdPage>;
+  using Level = std::vector<ColdPage>;
   using LayersSeen = std::bitset<BorderPage::kKeysMax>;  // by the record's place in its page
   using Next = bool(std::span<const Child>, std::span<const ColdPage>, std::size_t, Run*);
 
@@ -98,18 +98,19 @@ class Installer {
   Status interior(const Above& above, ColdLayer* cold, InteriorPage** page,
                   VolatileContents* contents);
   bool is_divided(const InteriorPage& page, const Children& children) const;
-  Status children_together(InteriorPage* page, ColdLayer* cold, const Row& row, Children* children);
-  Status child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child);
+  Status children_together(InteriorPage* page, ColdLayer* cold, const Level& level_pages,
+                           Children* children);
+  Status child_at(InteriorPage* page, ColdLayer* cold, const Level& level_pages, Child* child);
   void prefetch(const Children& children, std::size_t index) const;
   Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
   Status name_chains(ColdLayer* cold, BorderPage* page, VolatileContents* contents);
-  Result<bool> make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
-                             Children* children);
+  Result<bool> materialize(InteriorPage* page, const Level& level_pages, ColdLayer* cold,
+                           Children* children);
   Result<TreePage*> copy(InteriorPage* parent, const Child& child);
   bool read_children(InteriorPage* page, Children* children);
-  bool exchange_all(const Above& above, InteriorPage** page, const Row& row, Next* next,
+  bool exchange_all(const Above& above, InteriorPage** page, const Level& level_pages, Next* next,
                     Children* children);
-  void replace(const Run& run, const Rests& rests, Children* children);
+  void replace(const Run& run, const RemainderPages& remainders, Children* children);
   TreePage* resolve(page::VolatilePageId id) const {
     return TreePage::of(installation_.pool->resolve(id));
   }
@@ -262,14 +263,13 @@ Status Installer::name_chains(ColdLayer* cold, BorderPage* page, VolatileContent
     if (!slot.is_snapshot_overflow()) continue;
     const SnapshotPageId old(load_overflow_id(page->payload(slot)));
     if (installation_.has_file_of(old)) continue;
-    ColdLayer::Named named;
-    FOEDUS_CHECK(cold->named(page->slice(i), slot.key_class(), page->remainder(slot), &named));
-    const bool is_superseded =
-        named.tid.version() > page->record(slot)->load_tid().version();  // M52
+    ColdLayer::SnapshotRow row;
+    FOEDUS_CHECK(cold->find_row(page->slice(i), slot.key_class(), page->remainder(slot), &row));
+    const bool is_superseded = row.tid.version() > page->record(slot)->load_tid().version();  // M52
     const bool is_named = is_superseded
                               ? forget_chain(page, i)
-                              : name_chain(page->record(slot), page->payload(slot), named.chain,
-                                           [&] { return page->slot(i).is_snapshot_overflow(); });
+                              : rename_chain(page->record(slot), page->payload(slot), row.chain,
+                                             [&] { return page->slot(i).is_snapshot_overflow(); });
     if (!is_named) contents->leads_to_cold = true;
   }
   return {};
@@ -293,16 +293,16 @@ bool Installer::read_children(InteriorPage* page, Children* children) {
 
 Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** page,
                            VolatileContents* contents) {
-  Row row;
-  FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
+  Level level_pages;
+  FOEDUS_CHECK(cold->pages((*page)->header.level - 1u, (*page)->low, (*page)->last, &level_pages));
   Children children;
   if (!read_children(*page, &children)) return twins(above, cold, *page, contents);
   if (is_divided(**page, children)) {
-    FOEDUS_CHECK(children_together(*page, cold, row, &children));
+    FOEDUS_CHECK(children_together(*page, cold, level_pages, &children));
   } else {
     for (std::size_t i = 0; i < children.size(); ++i) {
       prefetch(children, i + kPrefetchChildren);
-      FOEDUS_CHECK(child_at(*page, cold, row, &children[i]));
+      FOEDUS_CHECK(child_at(*page, cold, level_pages, &children[i]));
     }
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
@@ -310,10 +310,10 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
     // Each exchange takes away volatile pages, or earlier snapshots; the children after it may
     // allow others.
     for (bool done = true; done;) {
-      done = cold->has_pages() && exchange_all(above, page, row, next_exchange, &children);
-      done = exchange_all(above, page, row, next_merge, &children) || done;
+      done = cold->has_pages() && exchange_all(above, page, level_pages, next_exchange, &children);
+      done = exchange_all(above, page, level_pages, next_merge, &children) || done;
     }
-    FOEDUS_TRY(again, make_volatile(*page, row, cold, &children));
+    FOEDUS_TRY(again, materialize(*page, level_pages, cold, &children));
   }
   *contents = {1, 0, true, false};
   for (const Child& child : children) contents->add(child.contents);
@@ -321,9 +321,10 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
 }
 
 // Installs at one of the page's children, as they were read.
-Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child) {
+Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Level& level_pages,
+                           Child* child) {
   if (child->is_cold()) return {};
-  if (!looks_at_all() && is_unchanged(installation_, row, child->low, child->last)) {
+  if (!looks_at_all() && is_unchanged(installation_, level_pages, child->low, child->last)) {
     pass_over(&child->contents);
     return {};
   }
@@ -341,7 +342,7 @@ bool Installer::is_divided(const InteriorPage& page, const Children& children) c
 }
 
 // Installs at the children in several threads (O19).
-Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const Row& row,
+Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const Level& level_pages,
                                     Children* children) {
   std::vector<base::AtomicWord<std::uint32_t>> left(children->size());
   InstallTeam<Installer> team(installation_, counts_);
@@ -354,7 +355,7 @@ Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const R
         }
         installer.shared_ = {child.low, child.last};
         installer.has_left_some_ = false;
-        FOEDUS_CHECK(installer.child_at(page, &*installer.shared_layer_, row, &child));
+        FOEDUS_CHECK(installer.child_at(page, &*installer.shared_layer_, level_pages, &child));
         // order: relaxed, run() hands it on.
         if (installer.has_left_some_) left[i].store_relaxed(1);
         return {};
@@ -385,11 +386,11 @@ Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child)
 
 // Materializes children that the new snapshot does not have (M38): of several neighbours the first
 // and the last. Those between go with them, if anything does. Returns whether there was one.
-Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
-                                      Children* children) {
+Result<bool> Installer::materialize(InteriorPage* page, const Level& level_pages, ColdLayer* cold,
+                                    Children* children) {
   const auto is_stale = [&](const Child& child) {
     return child.is_cold() && !child.contents.leads_to_cold &&
-           !has_page(row, child.low, child.ids.snapshot_page);
+           !has_page(level_pages, child.low, child.ids.snapshot_page);
   };
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < children->size(); ++i) {
@@ -434,14 +435,14 @@ Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
 }
 
 // Exchanges all runs that `next` finds. Returns whether there was one.
-bool Installer::exchange_all(const Above& above, InteriorPage** page, const Row& row, Next* next,
-                             Children* children) {
+bool Installer::exchange_all(const Above& above, InteriorPage** page, const Level& level_pages,
+                             Next* next, Children* children) {
   bool done = false;
   Run run;
-  for (std::size_t at = 0; next(*children, row, at, &run);) {
-    Rests rests;
+  for (std::size_t at = 0; next(*children, level_pages, at, &run);) {
+    RemainderPages remainders;
     InteriorPage* const copy = exchange(installation_, &subtree_, above, *page, run.exchange,
-                                        &rests, &counts_.pages_dropped);
+                                        &remainders, &counts_.pages_dropped);
     if (copy == nullptr) {
       at = run.first + run.exchange.out.size();
       continue;
@@ -449,27 +450,27 @@ bool Installer::exchange_all(const Above& above, InteriorPage** page, const Row&
     FOEDUS_SYNC_POINT("masstree:installed");
     *page = copy;
     done = true;
-    at = run.first + run.exchange.in.size() + (rests.left == nullptr ? 0 : 1);
-    replace(run, rests, children);
+    at = run.first + run.exchange.in.size() + (remainders.left == nullptr ? 0 : 1);
+    replace(run, remainders, children);
   }
   return done;
 }
 
-void Installer::replace(const Run& run, const Rests& rests, Children* children) {
+void Installer::replace(const Run& run, const RemainderPages& remainders, Children* children) {
   Children made;
   bool leads_to_cold = false;  // the pages that it was made of were looked at
   for (const Child& child : run.exchange.out) leads_to_cold |= child.contents.leads_to_cold;
-  const auto add_rest = [&](TreePage* page) {
+  const auto add_remainder = [&](TreePage* page) {
     if (page == nullptr) return;
     VolatileContents contents = volatile_contents_of(installation_, page);
     contents.leads_to_cold = leads_to_cold;
     made.push_back({{page->header.volatile_id(), {}}, page->low, page->last, contents, true});
   };
-  add_rest(rests.left);
+  add_remainder(remainders.left);
   for (const ColdPage& cold : run.exchange.in) {
     made.push_back({{{}, cold.id}, cold.low, cold.last, {}, false});
   }
-  add_rest(rests.right);
+  add_remainder(remainders.right);
   const auto first = children->begin() + static_cast<std::ptrdiff_t>(run.first);
   const auto behind = first + static_cast<std::ptrdiff_t>(run.exchange.out.size());
   children->insert(children->erase(first, behind), made.begin(), made.end());

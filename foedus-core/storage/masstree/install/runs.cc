@@ -27,19 +27,19 @@ bool is_too_much(const VolatileContents& sum, std::size_t children) {
 bool is_usable(const Child& child) { return child.is_cold() || child.contents.is_quiet; }
 bool is_mergeable(const Child& child) { return child.is_divisible && child.contents.is_quiet; }
 
-// Returns the page of the row that has the slice.
-std::size_t page_of(std::span<const ColdPage> row, std::uint64_t slice) {
+// Returns the page of the level that has the slice.
+std::size_t page_of(std::span<const ColdPage> level_pages, std::uint64_t slice) {
   const auto behind = std::upper_bound(
-      row.begin(), row.end(), slice,
+      level_pages.begin(), level_pages.end(), slice,
       [](std::uint64_t wanted, const ColdPage& page) { return wanted < page.low; });
-  return static_cast<std::size_t>(behind - row.begin()) - 1;
+  return static_cast<std::size_t>(behind - level_pages.begin()) - 1;
 }
 
 // Looks for a run among usable neighbours [begin, end).
 class Search {
  public:
-  Search(std::span<const Child> children, std::span<const ColdPage> row, std::size_t end)
-      : children_(children), row_(row), end_(end) {}
+  Search(std::span<const Child> children, std::span<const ColdPage> level_pages, std::size_t end)
+      : children_(children), level_pages_(level_pages), end_(end) {}
 
   // Finds a run that begins there. False: there is none; next() is where one may begin.
   bool from(std::size_t begin, Run* run);
@@ -55,7 +55,7 @@ class Search {
   }
 
   const std::span<const Child> children_;
-  const std::span<const ColdPage> row_;
+  const std::span<const ColdPage> level_pages_;
   const std::size_t end_;
   std::size_t next_ = 0;
   std::size_t first_ = 0;      // child of the run
@@ -67,11 +67,11 @@ class Search {
   SliceRange right_;
 };
 
-// Chooses the first child: the pages that come begin where one of the row does.
+// Chooses the first child: the pages that come begin where one of the level does.
 bool Search::choose_begin(std::size_t begin) {
   const std::uint64_t low = children_[begin].low;
-  const std::size_t at = page_of(row_, low);
-  const ColdPage& page = row_[at];
+  const std::size_t at = page_of(level_pages_, low);
+  const ColdPage& page = level_pages_[at];
   first_ = cold_ = begin;
   row_begin_ = at;
   if (page.low == low) return true;
@@ -90,7 +90,7 @@ bool Search::choose_begin(std::size_t begin) {
   return true;
 }
 
-// Chooses the last child: the pages that come end where one of the row does.
+// Chooses the last child: the pages that come end where one of the level does.
 bool Search::choose_end() {
   VolatileContents sum;
   for (std::size_t i = first_; i < cold_; ++i) sum.add(children_[i].contents);
@@ -99,12 +99,13 @@ bool Search::choose_end() {
   for (; at < end_; ++at) {
     sum.add(children_[at].contents);
     if (is_too_much(sum, at + 1 - first_)) break;
-    while (row_end_ < row_.size() && row_[row_end_].last <= children_[at].last) ++row_end_;
+    while (row_end_ < level_pages_.size() && level_pages_[row_end_].last <= children_[at].last)
+      ++row_end_;
     const bool is_enough = sum.pages >= kRunPages || sum.records >= kRunRecords;
     if (is_enough && row_end_ != row_begin_) break;
   }
   for (; row_end_ != row_begin_; --row_end_) {
-    const std::uint64_t last = row_[row_end_ - 1].last;
+    const std::uint64_t last = level_pages_[row_end_ - 1].last;
     last_ = cold_;
     while (children_[last_].last < last) ++last_;
     right_ = {};
@@ -118,9 +119,9 @@ bool Search::choose_end() {
 bool Search::is_useful(const Exchange& exchange) const {
   std::size_t pages = 0;
   for (const Child& child : exchange.out) pages += child.is_cold() ? 0 : 1;
-  const std::size_t rests = (left_.is_empty() ? 0u : 1u) + (right_.is_empty() ? 0u : 1u);
-  if (pages > rests) return true;
-  if (rests != 0) return false;
+  const std::size_t remainders = (left_.is_empty() ? 0u : 1u) + (right_.is_empty() ? 0u : 1u);
+  if (pages > remainders) return true;
+  if (remainders != 0) return false;
   return !std::equal(
       exchange.out.begin(), exchange.out.end(), exchange.in.begin(), exchange.in.end(),
       [](const Child& child, const ColdPage& page) { return child.ids.snapshot_page == page.id; });
@@ -131,15 +132,15 @@ bool Search::from(std::size_t begin, Run* run) {
   if (!choose_begin(begin) || !choose_end()) return false;
   run->first = first_;
   run->exchange = {children_.subspan(first_, last_ + 1 - first_),
-                   row_.subspan(row_begin_, row_end_ - row_begin_), left_, right_};
+                   level_pages_.subspan(row_begin_, row_end_ - row_begin_), left_, right_};
   return is_useful(run->exchange) || give_up(last_ + 1);
 }
 
 }  // namespace
 
-bool next_exchange(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
-                   Run* run) {
-  if (row.empty()) return false;
+bool next_exchange(std::span<const Child> children, std::span<const ColdPage> level_pages,
+                   std::size_t at, Run* run) {
+  if (level_pages.empty()) return false;
   while (at < children.size()) {
     if (!is_usable(children[at])) {
       ++at;
@@ -147,7 +148,7 @@ bool next_exchange(std::span<const Child> children, std::span<const ColdPage> ro
     }
     std::size_t end = at;
     while (end < children.size() && is_usable(children[end])) ++end;
-    Search search(children, row, end);
+    Search search(children, level_pages, end);
     if (search.from(at, run)) return true;
     FOEDUS_INVARIANT(search.next() > at, search.next(), at);
     at = search.next();
@@ -155,11 +156,11 @@ bool next_exchange(std::span<const Child> children, std::span<const ColdPage> ro
   return false;
 }
 
-bool next_merge(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
-                Run* run) {
-  if (row.empty()) return false;
+bool next_merge(std::span<const Child> children, std::span<const ColdPage> level_pages,
+                std::size_t at, Run* run) {
+  if (level_pages.empty()) return false;
   for (; at < children.size(); ++at) {
-    const ColdPage& page = row[page_of(row, children[at].low)];
+    const ColdPage& page = level_pages[page_of(level_pages, children[at].low)];
     VolatileContents sum;
     std::size_t end = at;
     for (; end < children.size() && children[end].last <= page.last; ++end) {

@@ -14,14 +14,15 @@ struct Run {
   std::size_t first = 0;
 };
 
-// Both functions look from child `at` on. `children`: all of one page. `row`: all pages of the
-// snapshot of the children's level and slices, or none. False: there is nothing that is worth it.
+// Both functions look from child `at` on. `children`: all of one page. `level_pages`: all pages of
+// the snapshot of the children's level and slices, or none. False: there is nothing that is worth
+// it.
 
 // Finds children to exchange for pages of the snapshot.
-bool next_exchange(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
-                   Run* run);
+bool next_exchange(std::span<const Child> children, std::span<const ColdPage> level_pages,
+                   std::size_t at, Run* run);
 // Finds neighbours under one page of the snapshot, to exchange for one volatile page.
-bool next_merge(std::span<const Child> children, std::span<const ColdPage> row, std::size_t at,
-                Run* run);
+bool next_merge(std::span<const Child> children, std::span<const ColdPage> level_pages,
+                std::size_t at, Run* run);
 
 }  // namespace foedus::storage::masstree

@@ -29,11 +29,12 @@ constexpr std::uint64_t kLayersPart = 16;
 bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_view key) {
   if (key.size() <= 8) [[likely]]
     return true;
-  Spot spot;
-  find(ctx, delta, key, &spot);
+  KeyPosition position;
+  find(ctx, delta, key, &position);
   const std::uint64_t pages = ctx.pool().bytes_max() / page::kPageBytes;
   // order: relaxed, a few more are no harm.
-  return !spot.differs || delta->layers.load_relaxed() < std::min(pages / kLayersPart, kLayersMax);
+  return !position.differs ||
+         delta->layers.load_relaxed() < std::min(pages / kLayersPart, kLayersMax);
 }
 
 // Returns whether a row may be put into the delta, which does not have it. Rows of the log's tail
@@ -44,7 +45,7 @@ bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
          has_place(ctx, control->delta.get(), key);
 }
 
-// Looks at the row of the main tree, as a premise of the mode (M48). *is_row_cold: it has no
+// Looks at the row of the main tree, as a precondition of the mode (M48). *is_row_cold: it has no
 // volatile page.
 Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                     std::string_view key, bool* is_row_cold) {
@@ -150,14 +151,14 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   if (is_absent(status)) return one_tree::erase(ctx, control, key);
   FOEDUS_CHECK(std::move(status));
   one_tree::Made in_main;
-  FOEDUS_CHECK(one_tree::make_volatile(ctx, control, key, &in_main));
+  FOEDUS_CHECK(one_tree::materialize(ctx, control, key, &in_main));
   using log::LogRecordType;
   FOEDUS_CHECK(one_tree::erase(ctx, delta, key));
   status = ctx.write(LogRecordType::kPut, control, in_main.record, in_main.place, key, 0, "",
-                     occ::Premise::kNone);
+                     occ::Precondition::kNone);
   if (status.is_ok()) {
     status = ctx.write(LogRecordType::kErase, control, in_main.record, in_main.place, key, 0, "",
-                       occ::Premise::kPresent);
+                       occ::Precondition::kPresent);
   }
   if (status.is_ok() || status.code() == ErrorCode::kConflict) return status;
   return half_written(ctx, control, key, std::move(status));

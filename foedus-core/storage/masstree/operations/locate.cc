@@ -11,30 +11,30 @@
 
 namespace foedus::storage::masstree {
 
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
-  return moves::settle_own(ctx, control, birth, &track_moved, &relocate, moved);
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
+  return moves::relocate_own(ctx, control, birth, &track_moved, &relocate, moved);
 }
 
-// Continues a search with the result of find() in `spot`.
+// Continues a search with the result of find() in `position`.
 Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Intent intent, Spot* spot) {
+                     Intent intent, KeyPosition* position) {
   for (;;) {
-    if (spot->is_cut_short() && intent != Intent::kRead) {
+    if (position->is_cut_short() && intent != Intent::kRead) {
       if (intent == Intent::kPut) control->cold_puts.fetch_add_relaxed(1);  // order: a statistic
-      FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
-    } else if (spot->is_cut_short()) {
+      FOEDUS_CHECK(find_adopting(ctx, control, key, position));
+    } else if (position->is_cut_short()) {
       ColdPointer cold;
       ColdTop top;
-      FOEDUS_CHECK(find_cold(ctx, control, key, Extent::kPart, spot, &cold, &top));
+      FOEDUS_CHECK(find_cold(ctx, control, key, Extent::kPart, position, &cold, &top));
     }
-    const bool hides_own =
-        spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
+    const bool hides_own = position->at.is_cold ? may_hide_own_cold(ctx, control)
+                                                : may_hide_own(ctx, position->at.page);
     if (!hides_own) return {};
     bool moved = false;
-    FOEDUS_CHECK(settle_own(ctx, control, birth_of(control, spot->at), &moved));
+    FOEDUS_CHECK(relocate_own(ctx, control, birth_of(control, position->at), &moved));
     if (!moved) return {};
-    *spot = {};
-    find(ctx, control, key, spot);
+    *position = {};
+    find(ctx, control, key, position);
   }
 }
 

@@ -14,18 +14,18 @@ namespace foedus::storage::masstree {
 // place.
 enum class Intent : std::uint8_t { kRead, kWrite, kPut };
 [[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
-                                       std::string_view key, Intent intent, Spot* spot);
+                                       std::string_view key, Intent intent, KeyPosition* position);
 inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Intent intent, Spot* spot) {
-  find(ctx, control, key, spot);
-  if (!spot->is_cut_short() && !may_hide_own(ctx, spot->at.page)) [[likely]]
+                     Intent intent, KeyPosition* position) {
+  find(ctx, control, key, position);
+  if (!position->is_cut_short() && !may_hide_own(ctx, position->at.page)) [[likely]]
     return {};
-  return locate_slowly(ctx, control, key, intent, spot);
+  return locate_slowly(ctx, control, key, intent, position);
 }
 
 // Moves own writes of this storage to where their records are now, if these have moved, perhaps to
-// a page that was born in `birth`. *moved: some have, so the spot that a search has found may not
-// hold.
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
+// a page that was born in `birth`. *moved: some have, so the position that a search has found may
+// not hold.
+Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
 }  // namespace foedus::storage::masstree

@@ -16,12 +16,12 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-using occ::Found;
+using occ::ReadOutcome;
 
 // The kind for storage/keyed/kind.h.
 struct Tree {
   using Key = std::string_view;
-  using Position = Spot;
+  using Position = KeyPosition;
   struct ReadScope {
     explicit ReadScope(occ::TxnContext& ctx) : reads(&ctx.cold_pages()) {}
     occ::ColdReads reads;
@@ -30,78 +30,80 @@ struct Tree {
   static std::string_view key_of(std::string_view bytes) { return bytes; }
 
   static Status find_to_read(occ::TxnContext& ctx, occ::StorageControl* control,
-                             std::string_view key, occ::ReadRange*, Spot* spot) {
-    return locate(ctx, control, key, Intent::kRead, spot);
+                             std::string_view key, occ::ReadRange*, KeyPosition* position) {
+    return locate(ctx, control, key, Intent::kRead, position);
   }
-  static bool is_cold(const Spot& spot) { return spot.at.is_cold; }
+  static bool is_cold(const KeyPosition& position) { return position.at.is_cold; }
   // Reads a row of a snapshot page. The pointer that was followed covers record and absence (M19).
   [[gnu::noinline]] static Status read_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                                            const Spot& spot, occ::ReadRange* range) {
-    if (!spot.found()) return ErrorCode::kNotFound;
-    if (masstree::read_cold(ctx, spot.at.page, spot.slot, range)) return {};
+                                            const KeyPosition& position, occ::ReadRange* range) {
+    if (!position.found()) return ErrorCode::kNotFound;
+    if (masstree::read_cold(ctx, position.at.page, position.slot, range)) return {};
     return ctx.no_page(control);
   }
 
   static Status find_to_write(occ::TxnContext& ctx, occ::StorageControl* control,
-                              std::string_view key, keyed::Access access, Spot* spot) {
+                              std::string_view key, keyed::Access access, KeyPosition* position) {
     const bool is_change = access == keyed::Access::kChange;
-    return locate(ctx, control, key, is_change ? Intent::kPut : Intent::kWrite, spot);
+    return locate(ctx, control, key, is_change ? Intent::kPut : Intent::kWrite, position);
   }
-  static bool is_found(const Spot& spot) { return spot.found(); }
-  static page::RecordHeader* record(const Spot& spot) { return spot.record(); }
-  static std::uint32_t place(const Spot& spot) { return spot.index; }
-  static keyed::Payload payload(const Spot& spot) {
-    const Slot slot = spot.at.page->slot(spot.index);
+  static bool is_found(const KeyPosition& position) { return position.found(); }
+  static page::RecordHeader* record(const KeyPosition& position) { return position.record(); }
+  static std::uint32_t place(const KeyPosition& position) { return position.index; }
+  static keyed::Payload payload(const KeyPosition& position) {
+    const Slot slot = position.at.page->slot(position.index);
     return {slot.is_chain(), slot.payload_bytes()};
   }
   static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
-                               const Spot& spot) {
-    ctx.sets().remember_page(&spot.at.page->header, spot.at.version, control);
+                               const KeyPosition& position) {
+    ctx.sets().remember_page(&position.at.page->header, position.at.version, control);
     // A write to the key in the other tree needs a TID above the purged one (M48).
-    ctx.raise_tid_floor(page::Tid(spot.at.page->header.purged_tid));
+    ctx.raise_tid_floor(page::Tid(position.at.page->header.purged_tid));
   }
 
-  static Found read_here(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                         occ::ReadRange* range) {
-    return read_at(ctx, control, spot.record(), spot.index, range);
+  static ReadOutcome read_here(occ::TxnContext& ctx, occ::StorageControl* control,
+                               const KeyPosition& position, occ::ReadRange* range) {
+    return read_at(ctx, control, position.record(), position.index, range);
   }
   // Reads a record, also one that has moved while its page does not say so yet: readers wait for no
   // move. If own writes of the record have to follow it first (M9), locate() updates them.
-  static Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                    occ::ReadRange* range) {
-    page::RecordHeader* record = spot.record();
-    std::uint32_t place = spot.index;
+  static ReadOutcome read(occ::TxnContext& ctx, occ::StorageControl* control,
+                          const KeyPosition& position, occ::ReadRange* range) {
+    page::RecordHeader* record = position.record();
+    std::uint32_t place = position.index;
     for (;;) {
-      const Found found = read_at(ctx, control, record, place, range);
-      if (found != Found::kMoved || ctx.sets().writes().contains(record)) [[likely]]
+      const ReadOutcome found = read_at(ctx, control, record, place, range);
+      if (found != ReadOutcome::kMoved || ctx.sets().writes().contains(record)) [[likely]]
         return found;
       if (!masstree::track_moved(ctx.pool(), control, record, &record, &place)) return found;
     }
   }
 
   static Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                       std::size_t payload_bytes, Spot* spot, bool* is_made) {
-    return masstree::place(ctx, control, key, payload_bytes, spot, is_made);
+                       std::size_t payload_bytes, KeyPosition* position, bool* is_made) {
+    return masstree::place(ctx, control, key, payload_bytes, position, is_made);
   }
   static Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key, std::size_t payload_bytes, Spot* spot) {
+                               std::string_view key, std::size_t payload_bytes,
+                               KeyPosition* position) {
     bool is_made = false;
-    return masstree::place(ctx, control, key, payload_bytes, spot, &is_made);
+    return masstree::place(ctx, control, key, payload_bytes, position, &is_made);
   }
-  static bool has_room(const Spot& spot, std::size_t payload_bytes) {
-    return spot.slot.capacity() >= payload_bytes;
+  static bool has_room(const KeyPosition& position, std::size_t payload_bytes) {
+    return position.slot.capacity() >= payload_bytes;
   }
   static Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                          const Spot& spot, std::size_t payload_bytes, bool* again,
+                          const KeyPosition& position, std::size_t payload_bytes, bool* again,
                           bool* is_chain) {
-    return masstree::make_room(ctx, control, key, spot, payload_bytes, again, is_chain);
+    return masstree::make_room(ctx, control, key, position, payload_bytes, again, is_chain);
   }
 
   // Merges a page that may be empty now. A session that empties it in the order of its keys comes
   // to the first or the last key last.
-  static void erased(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
-    const bool at_end = spot.index == 0 || spot.index + 1 == spot.at.version.keys();
-    if (at_end) merge_emptied(ctx, control, spot);
+  static void erased(occ::TxnContext& ctx, occ::StorageControl* control,
+                     const KeyPosition& position) {
+    const bool at_end = position.index == 0 || position.index + 1 == position.at.version.keys();
+    if (at_end) merge_emptied(ctx, control, position);
   }
 
   static bool track_moved(page::PagePool& pool, occ::StorageControl* control,
@@ -139,14 +141,14 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   return keyed::erase<Tree>(ctx, control, key);
 }
 
-Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Made* made) {
-  Spot spot;
-  FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+Status materialize(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                   Made* made) {
+  KeyPosition position;
+  FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &position));
   made->is_new = false;
-  if (!spot.found()) FOEDUS_CHECK(place(ctx, control, key, 0, &spot, &made->is_new));
-  made->record = spot.record();
-  made->place = spot.index;
+  if (!position.found()) FOEDUS_CHECK(place(ctx, control, key, 0, &position, &made->is_new));
+  made->record = position.record();
+  made->place = position.index;
   return {};
 }
 
@@ -154,13 +156,13 @@ Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // said that the key is not there. So from now on the record must stay absent.
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   Made made;
-  FOEDUS_CHECK(make_volatile(ctx, control, key, &made));
+  FOEDUS_CHECK(materialize(ctx, control, key, &made));
   FOEDUS_SYNC_POINT("masstree:lock_placed");
   FOEDUS_CHECK(ctx.hold(control, made.record, key));
   if (!made.is_new || ctx.sets().pages().is_empty()) return {};
-  const Found found = occ::look_at(ctx, control, made.record, occ::Remember::kAbsence);
-  return found == Found::kAbsent ? Status()
-                                 : ctx.conflict(ConflictReason::kRecordChanged, control, key);
+  const ReadOutcome found = occ::read_presence(ctx, control, made.record, occ::Remember::kAbsence);
+  return found == ReadOutcome::kAbsent ? Status()
+                                       : ctx.conflict(ConflictReason::kRecordChanged, control, key);
 }
 
 }  // namespace one_tree

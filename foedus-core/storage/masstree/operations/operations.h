@@ -32,8 +32,8 @@ struct Made {
   bool is_new = false;      // and deleted
 };
 // Finds the record of the key, or makes one.
-Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     Made* made);
+Status materialize(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                   Made* made);
 // Holds the record of the key until the transaction ends, whether the row is there or not.
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace one_tree

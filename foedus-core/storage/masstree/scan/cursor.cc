@@ -174,21 +174,21 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
     occ::ReadRange range;
     range.out = payload_.data();
     range.out_bytes = static_cast<std::uint32_t>(payload_.size());
-    const occ::Found found = read_at(*ctx_, control_, record, place, &range);
-    if (found == occ::Found::kConflict) {
+    const occ::ReadOutcome found = read_at(*ctx_, control_, record, place, &range);
+    if (found == occ::ReadOutcome::kConflict) {
       if (ctx_->cold_pages().has_failed()) return ctx_->no_page(control_);
       return ctx_->conflict(ConflictReason::kRetryBound, control_, key());
     }
-    if (found == occ::Found::kMoved) {
+    if (found == occ::ReadOutcome::kMoved) {
       if (ctx_->sets().writes().contains(record)) {  // M9
         bool moved = false;
-        FOEDUS_CHECK(settle_own(*ctx_, control_, ctx_->clock().current(), &moved));
+        FOEDUS_CHECK(relocate_own(*ctx_, control_, ctx_->clock().current(), &moved));
       }
       // False: purged, which the version of the page that was taken covers.
       if (!track_moved(ctx_->pool(), control_, record, &record, &place)) return {};
       continue;
     }
-    if (found == occ::Found::kAbsent) return {};
+    if (found == occ::ReadOutcome::kAbsent) return {};
     payload_bytes_ = range.payload_bytes;
     if (payload_bytes_ > payload_.size()) {
       payload_.resize(payload_bytes_);
@@ -228,15 +228,15 @@ Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
 }
 
 Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
-  Landing at;
+  BorderPosition at;
   if (from == nullptr && route->prefix_bytes == 0) {
-    land(*ctx_, control_, slice, &at);
+    find_first_layer_border(*ctx_, control_, slice, &at);
   } else {
     at = find_border(ctx_->pool(), from, slice);
   }
   route->cold_page = {};
   if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
-    FOEDUS_CHECK(land_slowly(route, slice, &at));
+    FOEDUS_CHECK(find_border_slowly(route, slice, &at));
   }
   if (at.parent != nullptr || from != route->next) {
     route->parent = at.parent;

@@ -138,7 +138,8 @@ class Cursor {
   void forget_rows();
 
   // scan/cursor_cold.cc
-  [[gnu::noinline]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
+  [[gnu::noinline]] Status find_border_slowly(Route* route, std::uint64_t slice,
+                                              BorderPosition* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
   static void begin_cold(Route* route, const ColdTop& top);
   static unsigned layer_of(const Route& route);

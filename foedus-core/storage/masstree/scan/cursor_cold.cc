@@ -14,9 +14,9 @@
 namespace foedus::storage::masstree {
 
 // Finds the border page of a layer where volatile pages lead to none, or to one that may hide own
-// writes. A snapshot's is the page that was asked for last (O14): settle_own() asks for no page, or
-// the search is made again.
-Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
+// writes. A snapshot's is the page that was asked for last (O14): relocate_own() asks for no page,
+// or the search is made again.
+Status Cursor::find_border_slowly(Route* route, std::uint64_t slice, BorderPosition* at) {
   std::string path(key_.data(), route->prefix_bytes);
   path.resize(route->prefix_bytes + 8);
   put_slice(slice, path.data() + route->prefix_bytes);
@@ -24,16 +24,17 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   for (bool moved = true;; *at = {}) {
     note_drops();
     if (at->page == nullptr) {
-      Spot spot;
-      FOEDUS_CHECK(find_cold(*ctx_, control_, path, Extent::kWhole, &spot, &cold_, &top));
+      KeyPosition position;
+      FOEDUS_CHECK(find_cold(*ctx_, control_, path, Extent::kWhole, &position, &cold_, &top));
       // A layer ends only with the page that it hung from, in which the scan has been.
-      if (spot.rest.size() > 8) return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
-      *at = spot.at;
+      if (position.rest.size() > 8)
+        return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
+      *at = position.at;
     }
     const bool hides_own =
         at->is_cold ? may_hide_own_cold(*ctx_, control_) : may_hide_own(*ctx_, at->page);
     if (!hides_own) break;
-    FOEDUS_CHECK(settle_own(*ctx_, control_, birth_of(control_, *at), &moved));
+    FOEDUS_CHECK(relocate_own(*ctx_, control_, birth_of(control_, *at), &moved));
     if (!moved) break;
   }
   if (!at->is_cold) return {};

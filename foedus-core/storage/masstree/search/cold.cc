@@ -25,12 +25,12 @@ enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 class ColdSearch {
  public:
   ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top)
+             Extent extent, KeyPosition* position, ColdPointer* cold, ColdTop* top)
       : ctx_(ctx),
         control_(control),
         key_(key),
         extent_(extent),
-        spot_(spot),
+        position_(position),
         cold_(cold),
         top_(top) {}
 
@@ -55,42 +55,43 @@ class ColdSearch {
 
  private:
   Step attempt() {
-    *spot_ = {};
-    spot_->layer = {&control_->root, nullptr};
-    spot_->rest = key_;
+    *position_ = {};
+    position_->layer = {&control_->root, nullptr};
+    position_->rest = key_;
     std::uint64_t place = 0;
     for (;;) {
-      spot_->slice = slice_of(spot_->rest);
-      const page::DualPageIds ids = spot_->layer.pointer->load();
+      position_->slice = slice_of(position_->rest);
+      const page::DualPageIds ids = position_->layer.pointer->load();
       if (ids.volatile_page.is_null()) return follow_root(ids, place);
       const Step step = descend(TreePage::of(ctx_.pool().resolve(ids.volatile_page)));
       if (step != Step::kDown) return step;
-      if (find_in_page(spot_)) return Step::kDone;
-      place = spot_->slice;
-      spot_->rest.remove_prefix(8);
+      if (find_in_page(position_)) return Step::kDone;
+      place = position_->slice;
+      position_->rest.remove_prefix(8);
     }
   }
 
   Step follow_root(const page::DualPageIds& ids, std::uint64_t place) {
-    BorderPage* const owner = spot_->layer.owner;
+    BorderPage* const owner = position_->layer.owner;
     if (owner == nullptr && has_no_tree(control_)) return Step::kNoTree;
     FOEDUS_SYNC_POINT("masstree:cold_seen");
-    if (ids.is_null() || spot_->layer.pointer->load() != ids) return Step::kAgain;
-    return follow({spot_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
+    if (ids.is_null() || position_->layer.pointer->load() != ids) return Step::kAgain;
+    return follow(
+        {position_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
   }
 
-  // Goes down to the border page of the slice, in spot_->at: kDown.
+  // Goes down to the border page of the slice, in position_->at: kDown.
   Step descend(TreePage* page) {
     for (InteriorPage* parent = nullptr;;) {
       const page::PageVersion version = page->header.load_version();
       if (version.is_moved()) {
-        page = twin_of(ctx_.pool(), page, spot_->slice);
+        page = twin_of(ctx_.pool(), page, position_->slice);
         continue;
       }
       // In a storage that is dropped pages stay as they are, for older transactions (M15).
       if (version.is_dropped() && !control_->is_dropped()) return Step::kAgain;
       if (page->is_border()) {
-        spot_->at = {BorderPage::of(page), version, parent};
+        position_->at = {BorderPage::of(page), version, parent};
         return Step::kDown;
       }
       parent = InteriorPage::of(page);
@@ -101,14 +102,14 @@ class ColdSearch {
 
   // Does what child_for() does, for children of both kinds.
   Step choose_child(InteriorPage* page, unsigned keys, TreePage** child) {
-    const unsigned at = page->child_of(spot_->slice, keys);
+    const unsigned at = page->child_of(position_->slice, keys);
     for (const unsigned i : {at, at + 1, at - 1}) {
       if (i > keys) continue;  // below 0, too
       page::DualPagePointer* const pointer = &page->child(i);
       const page::DualPageIds ids = pointer->load();
       if (!ids.volatile_page.is_null()) {
         *child = TreePage::of(ctx_.pool().resolve(ids.volatile_page));
-        if ((*child)->contains(spot_->slice)) return Step::kDown;
+        if ((*child)->contains(position_->slice)) return Step::kDown;
         continue;
       }
       FOEDUS_SYNC_POINT("masstree:cold_seen");
@@ -118,8 +119,8 @@ class ColdSearch {
       const bool has_begun = cold == nullptr && ctx_.cold_pages().is_prefetching();
       if (has_begun) return Step::kNoPage;  // without the look under a lock: a hint may be wrong
       if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
-          !tree_page(cold)->contains(spot_->slice)) {
-        const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
+          !tree_page(cold)->contains(position_->slice)) {
+        const std::optional<ColdPlace> place = place_of(page, position_->slice, ids);
         if (!place.has_value()) {  // halves of two pointers, whose page need not be there (M38)
           ctx_.cold_pages().forget_failure();
           continue;
@@ -140,7 +141,7 @@ class ColdSearch {
     remember_cold(ctx_, control_, cold);
     *cold_ = cold;
     const bool found = find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page,
-                                        spot_->rest, extent_, spot_, top_);
+                                        position_->rest, extent_, position_, top_);
     return found ? Step::kDone : Step::kNoPage;
   }
 
@@ -152,17 +153,17 @@ class ColdSearch {
     }
     const std::uint64_t low = page.low_of(child);
     const std::uint64_t last = page.last_of(child, keys);
-    if (low > spot_->slice || spot_->slice > last) return kSearchedInPart;
-    return searched_in_part(ctx_, control_->id(), low, last, spot_->slice);
+    if (low > position_->slice || position_->slice > last) return kSearchedInPart;
+    return searched_in_part(ctx_, control_->id(), low, last, position_->slice);
   }
 
-  unsigned layer() const { return static_cast<unsigned>(key_.size() - spot_->rest.size()) / 8; }
+  unsigned layer() const { return static_cast<unsigned>(key_.size() - position_->rest.size()) / 8; }
 
   occ::TxnContext& ctx_;
   occ::StorageControl* const control_;
   const std::string_view key_;
   const Extent extent_;
-  Spot* const spot_;
+  KeyPosition* const position_;
   ColdPointer* const cold_;
   ColdTop* const top_;
 };
@@ -192,14 +193,14 @@ bool is_cold_child(InteriorPage* page, std::uint64_t slice, ColdPointer* cold) {
 
 }  // namespace
 
-bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold) {
-  if (spot.at.parent != nullptr) return is_cold_child(spot.at.parent, spot.slice, cold);
-  BorderPage* const owner = spot.layer.owner;
-  *cold = {spot.layer.pointer, nullptr, spot.layer.pointer->load(), 0};
+bool cold_pointer_of(const KeyPosition& position, std::string_view key, ColdPointer* cold) {
+  if (position.at.parent != nullptr) return is_cold_child(position.at.parent, position.slice, cold);
+  BorderPage* const owner = position.layer.owner;
+  *cold = {position.layer.pointer, nullptr, position.layer.pointer->load(), 0};
   if (!cold->ids.volatile_page.is_null() || cold->ids.is_null()) return false;
   if (owner == nullptr) return true;
   cold->holder = &owner->header;
-  cold->place = slice_of(key.substr(key.size() - spot.rest.size() - 8));
+  cold->place = slice_of(key.substr(key.size() - position.rest.size() - 8));
   // M8: a page that has moved keeps its pointers as they were.
   return !owner->header.load_version().is_gone();
 }
@@ -209,12 +210,12 @@ Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std:
   *is_cold = false;
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
-    Spot spot;
-    find(ctx, control, key, &spot);
-    if (!spot.is_cut_short()) return {};
+    KeyPosition position;
+    find(ctx, control, key, &position);
+    if (!position.is_cut_short()) return {};
     if (has_no_tree(control)) return no_tree(ctx, control, key);
     ColdPointer cold;
-    if (!cold_pointer_of(spot, key, &cold)) continue;
+    if (!cold_pointer_of(position, key, &cold)) continue;
     remember_cold(ctx, control, cold);
     *is_cold = true;
     return {};
@@ -223,17 +224,17 @@ Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std:
 }
 
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top) {
-  return ColdSearch(ctx, control, key, extent, spot, cold, top).run();
+                 Extent extent, KeyPosition* position, ColdPointer* cold, ColdTop* top) {
+  return ColdSearch(ctx, control, key, extent, position, cold, top).run();
 }
 
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
   const std::size_t pointers = ctx.sets().pointers().size();
-  Spot spot;
+  KeyPosition position;
   ColdPointer cold;
   ColdTop top;
-  ColdSearch(ctx, control, key, Extent::kPart, &spot, &cold, &top).run_once();
+  ColdSearch(ctx, control, key, Extent::kPart, &position, &cold, &top).run_once();
   ctx.sets().forget_since(ctx.sets().reads().size(), pointers);  // nothing was read
   ctx.cold_pages().forget_failure();
 }

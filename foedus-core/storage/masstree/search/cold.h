@@ -45,16 +45,16 @@ namespace foedus::storage::masstree {
 // Remembers the pointer, once (M19).
 void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold);
 
-// Finds the key for a reader, from the root, without the look at own writes. If spot->at.is_cold,
-// *cold is the pointer that was remembered. *top is then a page below it, of the layer where the
-// search ended: the border page or one above it.
+// Finds the key for a reader, from the root, without the look at own writes. If
+// position->at.is_cold, *cold is the pointer that was remembered. *top is then a page below it, of
+// the layer where the search ended: the border page or one above it.
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, Extent extent, Spot* spot,
+                                   std::string_view key, Extent extent, KeyPosition* position,
                                    ColdPointer* cold, ColdTop* top);
 
 // Gives the pointer to a snapshot page at which the search for `key` was cut short. False: it has a
 // volatile page by now, or is elsewhere; look again.
-bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold);
+bool cold_pointer_of(const KeyPosition& position, std::string_view key, ColdPointer* cold);
 // Finds out whether the search for a key ends at a pointer to a snapshot page, and remembers it
 // then. Does not look at the page.
 Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,

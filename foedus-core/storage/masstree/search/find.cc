@@ -45,7 +45,7 @@ namespace {
 
 }  // namespace
 
-Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
+BorderPosition find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   TreePage* page = from;
   InteriorPage* parent = nullptr;
   bool passed_moved = false;
@@ -76,7 +76,7 @@ namespace {
 
 // Lands at `page`. M8: this transaction reached it, or a pointer to it, when the page above was
 // unmoved.
-bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing* at) {
+bool try_border_at(page::PageHeader* page, void* parent, std::uint64_t slice, BorderPosition* at) {
   *at = {BorderPage::of(page), page->load_version(), static_cast<InteriorPage*>(parent)};
   return at->page->contains(slice) && !at->version.is_moved() && !at->version.is_dropped();
 }
@@ -87,7 +87,7 @@ namespace {
 
 // Loads, all at once, the lines that find_slot() may look at: every group of keys but the first,
 // which came with the header.
-void prefetch_groups(const Landing& at) {
+void prefetch_groups(const BorderPosition& at) {
   for (unsigned i = BorderPage::Group::kKeys; i < at.version.keys();
        i += BorderPage::Group::kKeys) {
     base::prefetch_line(at.page->group(i).slices);
@@ -96,14 +96,15 @@ void prefetch_groups(const Landing& at) {
 
 }  // namespace
 
-void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at) {
+void find_first_layer_border(occ::TxnContext& ctx, occ::StorageControl* control,
+                             std::uint64_t slice, BorderPosition* at) {
   occ::LastPage& last = ctx.hints().last_page(control);
   const bool is_known = last.storage == control && last.txn == ctx.turn();
-  if (is_known && land_at(last.page, last.parent, slice, at)) return;
-  const occ::BegunSearch& begun = ctx.hints().begun(control, slice);
-  if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
-      land_at(begun.page, begun.parent, slice, at)) {
-    last = {ctx.turn(), control, begun.page, begun.parent};
+  if (is_known && try_border_at(last.page, last.parent, slice, at)) return;
+  const occ::PrefetchedLookup& prefetched = ctx.hints().prefetched(control, slice);
+  if (prefetched.number == slice && prefetched.txn == ctx.turn() && prefetched.storage == control &&
+      try_border_at(prefetched.page, prefetched.parent, slice, at)) {
+    last = {ctx.turn(), control, prefetched.page, prefetched.parent};
     return prefetch_groups(*at);
   }
   *at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
@@ -143,48 +144,49 @@ unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_
   return find_slot_from(page, at, begin, sorted, keys, slice, key_class);
 }
 
-bool find_in_page(Spot* spot) {
-  BorderPage* const page = spot->at.page;
-  spot->differs = false;
-  spot->index =
-      find_slot(page, 0, spot->at.version.keys(), spot->slice, class_of(spot->rest.size()));
-  if (spot->index == BorderPage::kNone) return true;
-  spot->slot = page->slot(spot->index);
-  if (spot->rest.size() <= 8) return true;
-  if (spot->slot.is_layer()) {
-    spot->layer = {page->layer_pointer(spot->slot), page};
+bool find_in_page(KeyPosition* position) {
+  BorderPage* const page = position->at.page;
+  position->differs = false;
+  position->index = find_slot(page, 0, position->at.version.keys(), position->slice,
+                              class_of(position->rest.size()));
+  if (position->index == BorderPage::kNone) return true;
+  position->slot = page->slot(position->index);
+  if (position->rest.size() <= 8) return true;
+  if (position->slot.is_layer()) {
+    position->layer = {page->layer_pointer(position->slot), page};
     return false;
   }
-  spot->differs = page->remainder(spot->slot) != spot->rest.substr(8);
+  position->differs = page->remainder(position->slot) != position->rest.substr(8);
   return true;
 }
 
-Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest) {
-  Spot spot;
-  spot.layer = layer;
-  spot.rest = rest;
+KeyPosition find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest) {
+  KeyPosition position;
+  position.layer = layer;
+  position.rest = rest;
   for (;;) {
-    spot.slice = slice_of(spot.rest);
-    spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
-    if (spot.is_cut_short()) return spot;
-    prefetch_groups(spot.at);
-    if (find_in_page(&spot)) return spot;
-    spot.rest.remove_prefix(8);
+    position.slice = slice_of(position.rest);
+    position.at = find_border(pool, root_page(pool, position.layer), position.slice);
+    if (position.is_cut_short()) return position;
+    prefetch_groups(position.at);
+    if (find_in_page(&position)) return position;
+    position.rest.remove_prefix(8);
   }
 }
 
-void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot) {
-  spot->layer = {&control->root, nullptr};
-  spot->rest = key;
-  spot->slice = slice_of(key);
-  land(ctx, control, spot->slice, &spot->at);
-  if (spot->is_cut_short() || find_in_page(spot)) [[likely]]
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+          KeyPosition* position) {
+  position->layer = {&control->root, nullptr};
+  position->rest = key;
+  position->slice = slice_of(key);
+  find_first_layer_border(ctx, control, position->slice, &position->at);
+  if (position->is_cut_short() || find_in_page(position)) [[likely]]
     return;
-  *spot = find_below(ctx.pool(), spot->layer, spot->rest.substr(8));
+  *position = find_below(ctx.pool(), position->layer, position->rest.substr(8));
 }
 
-occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
-                   std::uint32_t place, occ::ReadRange* range) {
+occ::ReadOutcome read_at(occ::TxnContext& ctx, occ::StorageControl* control,
+                         page::RecordHeader* record, std::uint32_t place, occ::ReadRange* range) {
   BorderPage* const page = BorderPage::of_record(record);
   const Slot slot = page->slot(place);
   return read_payload(ctx, control, record, page->payload(slot), range,

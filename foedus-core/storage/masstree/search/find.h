@@ -81,7 +81,7 @@ inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
 
 // A border page of a layer, as it was when it was not moved.
-struct Landing {
+struct BorderPosition {
   BorderPage* page = nullptr;  // null: a snapshot page, or one that was dropped, is on the way
   page::PageVersion version;
   InteriorPage* parent = nullptr;  // the last interior page passed; null: none
@@ -90,11 +90,12 @@ struct Landing {
 };
 
 // Returns the border page for `slice`, from a page that contains it. `from` null: a snapshot page.
-Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
+BorderPosition find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
 // Finds the border page for `slice` in the first layer of a storage. Begins where this transaction
 // was there last, if that page has the slice: rows that belong together lie together.
-void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at);
+void find_first_layer_border(occ::TxnContext& ctx, occ::StorageControl* control,
+                             std::uint64_t slice, BorderPosition* at);
 
 // Returns the first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted`
 // if all are. Looks at the last one first, because ascending inserts look for the place after all
@@ -117,8 +118,8 @@ unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_
                    unsigned key_class);
 
 // The place of a key: where its record is, or would be.
-struct Spot {
-  Landing at;
+struct KeyPosition {
+  BorderPosition at;
   LayerRoot layer;
   std::string_view rest;  // of the key, in this layer
   std::uint64_t slice = 0;
@@ -126,7 +127,8 @@ struct Spot {
   unsigned index = BorderPage::kNone;  // kNone: no record of this key
   bool differs = false;                // index is of a record with another remainder
 
-  Spot() noexcept {}  // NOLINT: defaulted, it would clear all bytes at once, which is slow to start
+  KeyPosition() noexcept {
+  }  // NOLINT: defaulted, it would clear all bytes at once, which is slow to start
 
   // Returns true if the search can go on from here only for a transaction (search/cold.h).
   bool is_cut_short() const { return at.page == nullptr; }
@@ -134,18 +136,19 @@ struct Spot {
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
-// Searches volatile pages. Cut short where they end. `spot`: a new one.
-void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot);
+// Searches volatile pages. Cut short where they end. `position`: a new one.
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+          KeyPosition* position);
 // Searches from the root of a layer on, for the rest of a key.
-Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
+KeyPosition find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
 
 // Searches one border page. Returns false if the key goes on in the next layer, whose root is then
-// in spot->layer.
-bool find_in_page(Spot* spot);
+// in position->layer.
+bool find_in_page(KeyPosition* position);
 
 // Reads a record with own writes over it. `place`: its slot.
-occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
-                   std::uint32_t place, occ::ReadRange* range);
+occ::ReadOutcome read_at(occ::TxnContext& ctx, occ::StorageControl* control,
+                         page::RecordHeader* record, std::uint32_t place, occ::ReadRange* range);
 
 // Returns the slot of a record whose TID says next-layer, once it is marked (M7).
 Slot wait_for_layer(BorderPage* page, unsigned index);

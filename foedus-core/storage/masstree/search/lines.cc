@@ -119,37 +119,37 @@ page::PagePart searched_in_part(occ::TxnContext& ctx, page::StorageId storage, s
   return part;
 }
 
-bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends) {
-  BorderPage* const page = spot->at.page;
-  const unsigned keys = spot->at.version.keys();
+bool find_in_part(occ::TxnContext& ctx, KeyPosition* position, bool* ends) {
+  BorderPage* const page = position->at.page;
+  const unsigned keys = position->at.version.keys();
   *ends = true;
-  spot->differs = false;
+  position->differs = false;
   // order: relaxed, all of the page is const.
   if (keys > BorderPage::kKeysMax || page->sorted_keys.load_relaxed() != keys) {
     ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
     return false;
   }
   ctx.cold_pages().keys_guess(page->header.storage_id) = static_cast<std::uint8_t>(keys);
-  const Place wanted(spot->slice, class_of(spot->rest.size()));
-  if (!find_slot_in_part(ctx, page, keys, wanted, &spot->index)) return false;
-  if (spot->index == BorderPage::kNone) return true;
-  spot->slot = page->slot(spot->index);
-  if (spot->rest.size() <= 8) return true;
-  const std::uint32_t payload = spot->slot.payload_offset();
-  if (spot->slot.is_layer()) {
+  const Place wanted(position->slice, class_of(position->rest.size()));
+  if (!find_slot_in_part(ctx, page, keys, wanted, &position->index)) return false;
+  if (position->index == BorderPage::kNone) return true;
+  position->slot = page->slot(position->index);
+  if (position->rest.size() <= 8) return true;
+  const std::uint32_t payload = position->slot.payload_offset();
+  if (position->slot.is_layer()) {
     constexpr std::uint32_t kPointerBytes = sizeof(page::DualPagePointer);
     if (!ctx.cold_pages().load(page, {.offset = payload, .bytes = kPointerBytes})) return false;
     if (payload % alignof(page::DualPagePointer) != 0) {
       ctx.cold_pages().refuse(page::SnapshotPageId(page->header.page_id));
       return false;
     }
-    spot->layer = {page->layer_pointer(spot->slot), page};
+    position->layer = {page->layer_pointer(position->slot), page};
     *ends = false;
     return true;
   }
-  const std::uint32_t record = spot->slot.offset();
+  const std::uint32_t record = position->slot.offset();
   if (!ctx.cold_pages().load(page, {.offset = record, .bytes = payload - record})) return false;
-  spot->differs = page->remainder(spot->slot) != spot->rest.substr(8);
+  position->differs = page->remainder(position->slot) != position->rest.substr(8);
   return true;
 }
 

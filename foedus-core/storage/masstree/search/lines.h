@@ -32,7 +32,7 @@ BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* cont
                            InteriorPage* page, std::uint64_t slice);
 
 // Does what find_in_page() does, with its result in *ends. False: TxnContext::no_page() says why.
-// REQUIRES: spot->at.page is in part.
-bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends);
+// REQUIRES: position->at.page is in part.
+bool find_in_part(occ::TxnContext& ctx, KeyPosition* position, bool* ends);
 
 }  // namespace foedus::storage::masstree

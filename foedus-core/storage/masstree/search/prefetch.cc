@@ -34,12 +34,12 @@ TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice
 
 // Loads the first of the records with this slice, which is right often enough. If there is a layer,
 // the search goes on at its root. False: that is a snapshot page.
-bool finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
-  BorderPage* const page = BorderPage::of(begun.page);
+bool finish_search(page::PagePool* pool, const occ::PrefetchedLookup& prefetched) {
+  BorderPage* const page = BorderPage::of(prefetched.page);
   const unsigned keys = page->header.load_version().keys();
   // order: relaxed, a lower bound (find_slot()).
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
-  const unsigned index = lower_bound(page, 0, sorted, begun.number);
+  const unsigned index = lower_bound(page, 0, sorted, prefetched.number);
   if (index == sorted) return true;
   const Slot slot = page->slot(index);
   if (!slot.is_layer()) {
@@ -58,19 +58,19 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   if (control->has_delta()) [[unlikely]]
     prefetch(ctx, control->delta.get(), key);
   const std::uint64_t slice = slice_of(key);
-  occ::BegunSearch& begun = ctx.hints().begun(control, slice);
-  if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control) {
-    if (!finish_search(&ctx.pool(), begun)) prefetch_cold(ctx, control, key);
+  occ::PrefetchedLookup& prefetched = ctx.hints().prefetched(control, slice);
+  if (prefetched.number == slice && prefetched.txn == ctx.turn() && prefetched.storage == control) {
+    if (!finish_search(&ctx.pool(), prefetched)) prefetch_cold(ctx, control, key);
     return;
   }
   InteriorPage* parent = nullptr;
   TreePage* const page =
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
   if (page == nullptr) return prefetch_cold(ctx, control, key);
-  begun = {ctx.turn(), control, slice, &page->header, parent};
-  const occ::BegunSearch* const earlier = ctx.hints().exchange_turn(&begun);
+  prefetched = {ctx.turn(), control, slice, &page->header, parent};
+  const occ::PrefetchedLookup* const earlier = ctx.hints().exchange_turn(&prefetched);
   // The earlier search may have given way to this one.
-  if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
+  if (earlier == nullptr || earlier == &prefetched || earlier->txn != ctx.turn()) return;
   // The earlier search may have given way to one in pages of a snapshot.
   if (!earlier->cold_page.is_null()) return;
   static_cast<void>(finish_search(&ctx.pool(), *earlier));  // its key is not known here

@@ -71,24 +71,24 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
 }
 
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                      page::SnapshotPageId id, std::string_view rest, Extent extent, Spot* spot,
-                      ColdTop* top) {
-  spot->rest = rest;
+                      page::SnapshotPageId id, std::string_view rest, Extent extent,
+                      KeyPosition* position, ColdTop* top) {
+  position->rest = rest;
   for (;; ++layer) {
-    spot->slice = slice_of(spot->rest);
-    BorderPage* const page = cold_border(ctx, control, layer, id, spot->slice, extent, top);
+    position->slice = slice_of(position->rest);
+    BorderPage* const page = cold_border(ctx, control, layer, id, position->slice, extent, top);
     if (page == nullptr) return false;
-    spot->at = {page, page->header.load_version()};
-    spot->at.is_cold = true;
+    position->at = {page, page->header.load_version()};
+    position->at.is_cold = true;
     bool ends = true;
     if (!ctx.cold_pages().is_in_part(&page->header)) [[likely]] {
-      ends = find_in_page(spot);
-    } else if (!find_in_part(ctx, spot, &ends)) {
+      ends = find_in_page(position);
+    } else if (!find_in_part(ctx, position, &ends)) {
       return false;
     }
     if (ends) return true;
-    id = spot->layer.pointer->load().snapshot_page;
-    spot->rest.remove_prefix(8);
+    id = position->layer.pointer->load().snapshot_page;
+    position->rest.remove_prefix(8);
   }
 }
 

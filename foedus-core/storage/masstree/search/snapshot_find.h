@@ -35,11 +35,11 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
                           page::SnapshotPageId id, std::uint64_t slice);
 
 // Finds the rest of a key in that layer, from page `id` of it, which contains the key. *top: that
-// page, or the root of the deeper layer where the search ended. spot->at.page is the page that was
-// asked for last. False: as cold_border() returns null.
+// page, or the root of the deeper layer where the search ended. position->at.page is the page that
+// was asked for last. False: as cold_border() returns null.
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                      page::SnapshotPageId id, std::string_view rest, Extent extent, Spot* spot,
-                      ColdTop* top);
+                      page::SnapshotPageId id, std::string_view rest, Extent extent,
+                      KeyPosition* position, ColdTop* top);
 
 // Copies the part that `range` wants of a record that find_in_snapshot() found. False: as above.
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);

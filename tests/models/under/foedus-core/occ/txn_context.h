@@ -32,7 +32,7 @@ struct ReadEntry {
   StorageControl* storage;
 };
 
-enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
+enum class Precondition : std::uint8_t { kNone, kPresent, kAbsent };
 
 struct WriteEntry {
   page::RecordHeader* record;
@@ -40,14 +40,14 @@ struct WriteEntry {
   StorageControl* storage = nullptr;
   LockWaiter* waiter = nullptr;
   std::uint64_t overflow = 0;
-  Premise premise = Premise::kNone;
+  Precondition precondition = Precondition::kNone;
   std::uint64_t value = 0;  // written by the model's apply()
 };
 
 struct PointerEntry {
   StorageControl* storage;
 };
-enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
+enum class PointerState : std::uint8_t { kSame, kInstalled, kDropped };
 
 struct PageEntry {
   page::PageHeader* page;

@@ -12,8 +12,8 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 
 inline Status relocate(occ::TxnContext&, occ::WriteEntry*) { return ErrorCode::kConflict; }
 inline bool page_still_holds(page::PagePool&, const occ::PageEntry&) { return false; }
-inline occ::PointerLook look_again(page::PagePool&, const occ::PointerEntry&) {
-  return occ::PointerLook::kSame;
+inline occ::PointerState look_again(page::PagePool&, const occ::PointerEntry&) {
+  return occ::PointerState::kSame;
 }
 inline bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
 

@@ -1,6 +1,6 @@
 // Reads the log that open() found: lists the storages that exist at its end, and samples the
 // positions of their records.
-#include "foedus-core/engine/sessions/found_catalog.h"
+#include "foedus-core/engine/sessions/recovered_catalog.h"
 
 #include <algorithm>
 #include <array>
@@ -83,8 +83,8 @@ class CatalogReader {
 
   // Returns the catalog. kCorruption: the log has records of a storage that it never creates, drops
   // one that does not exist or has another name, or has two storages of one name.
-  Result<FoundCatalog> finish() {
-    FoundCatalog found;
+  Result<RecoveredCatalog> finish() {
+    RecoveredCatalog found;
     found.next_storage_id = page::StorageId{next_id_};
     found.has_news = has_news_;
     for (const page::StorageId id : unknown_) {
@@ -140,10 +140,10 @@ class CatalogReader {
     for (const auto& [id, name] : drops_) {
       const auto found = storages_.find(id);
       if (found != storages_.end() && found->second.name == name) continue;
-      Status status = Status::error(
-          ErrorCode::kCorruption, "the log drops storage " +
-                                      std::to_string(static_cast<std::uint32_t>(id)) +
-                                      ", which is not there, or has another name");
+      Status status =
+          Status::error(ErrorCode::kCorruption, "the log drops storage " +
+                                                    std::to_string(static_cast<std::uint32_t>(id)) +
+                                                    ", which is not there, or has another name");
       return std::move(status.at_storage(name));
     }
     return {};
@@ -262,8 +262,8 @@ struct CatalogTasks {
 
 }  // namespace
 
-Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
-                                        base::Runtime* runtime) {
+Result<RecoveredCatalog> recover_catalog(const log::Log& log, const snapshot::Manifest* previous,
+                                         base::Runtime* runtime) {
   CatalogTasks all(runtime);
   const std::size_t readers = std::clamp<std::size_t>(log.found_segment_count(), 1, kReadersMax);
   for (std::size_t i = 0; i < readers; ++i) {

@@ -17,12 +17,13 @@ namespace foedus::snapshot {
 // closed them; both may be null. Numbers in `keep` that have no manifest are passed over. Without
 // anything to remove it changes nothing.
 // On failure, of the device or kCorruption of the newest manifest, some of it is done, and the next
-// call does the rest; or remove_leftovers() does, after which the next call closes what it has
-// removed. `removed`: as of remove_leftovers().
+// call does the rest; or remove_orphaned_files() does, after which the next call closes what it has
+// removed. `removed`: as of remove_orphaned_files().
 // REQUIRES: no snapshot is being made; no session reads, and no volatile page names, a page of a
 // file that only the other manifests list.
-Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
-                       SnapshotFiles* files, PageCache* cache,
-                       device::OpenFiles* removed = nullptr);
+Status remove_obsolete_snapshots(device::Device* device,
+                                 const std::vector<page::SnapshotNumber>& keep,
+                                 SnapshotFiles* files, PageCache* cache,
+                                 device::OpenFiles* removed = nullptr);
 
 }  // namespace foedus::snapshot

@@ -1,12 +1,12 @@
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "foedus-core/snapshot/files/format.h"
-#include "foedus-core/snapshot/files/leftovers.h"
 #include "foedus-core/snapshot/files/manifest.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 
 namespace foedus::snapshot {
 
@@ -24,10 +24,10 @@ Status remove_manifests(device::Device* device, const std::vector<page::Snapshot
 // Makes the cache forget snapshots of which no file is listed. If some files of a snapshot are
 // listed, its pages stay: no search asks for those of the others, and their frames are used again
 // as others are.
-void forget(const ListedFiles& listed, const std::vector<std::string>& leftovers,
+void forget(const ListedFiles& listed, const std::vector<std::string>& orphaned_files,
             PageCache* cache) {
   std::set<page::SnapshotNumber> forgotten;
-  for (const std::string& name : leftovers) {
+  for (const std::string& name : orphaned_files) {
     const auto file = parse_snapshot_name(name);
     if (!file.has_value() || listed.snapshots.contains(file->snapshot)) continue;
     if (forgotten.insert(file->snapshot).second) cache->forget(file->snapshot);
@@ -36,20 +36,22 @@ void forget(const ListedFiles& listed, const std::vector<std::string>& leftovers
 
 }  // namespace
 
-Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
-                       SnapshotFiles* files, PageCache* cache, device::OpenFiles* removed) {
+Status remove_obsolete_snapshots(device::Device* device,
+                                 const std::vector<page::SnapshotNumber>& keep,
+                                 SnapshotFiles* files, PageCache* cache,
+                                 device::OpenFiles* removed) {
   FOEDUS_CHECK(remove_manifests(device, keep));
   FOEDUS_TRY(const ListedFiles listed, find_listed(device));
-  FOEDUS_TRY(const auto leftovers, find_leftovers(device));
-  if (cache != nullptr) forget(listed, leftovers, cache);
+  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device));
+  if (cache != nullptr) forget(listed, orphaned_files, cache);
   if (files != nullptr) {
     // Files that are open count here, not those that exist: after an attempt that failed half-way,
-    // remove_leftovers(), which knows of no open files, may have removed the rest.
+    // remove_orphaned_files(), which knows of no open files, may have removed the rest.
     for (const SnapshotName& file : files->open_files()) {
       if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
     }
   }
-  return remove_leftovers(device, nullptr, removed);
+  return remove_orphaned_files(device, nullptr, removed);
 }
 
 }  // namespace foedus::snapshot

@@ -1,4 +1,4 @@
-#include "foedus-core/snapshot/files/leftovers.h"
+#include "foedus-core/snapshot/files/orphaned_files.h"
 
 #include <algorithm>
 #include <set>
@@ -29,17 +29,17 @@ Result<ListedFiles> find_listed(device::Device* device) {
   return listed;
 }
 
-Result<std::vector<std::string>> find_leftovers(device::Device* device) {
+Result<std::vector<std::string>> find_orphaned_files(device::Device* device) {
   FOEDUS_TRY(const ListedFiles listed, find_listed(device));
   FOEDUS_TRY(const auto names, device->list());
-  std::vector<std::string> leftovers;
+  std::vector<std::string> orphaned_files;
   for (const std::string& name : names) {
     const auto file = parse_snapshot_name(name);
-    const bool is_unneeded = file.has_value() && !listed.may_have(*file);
-    if (is_unneeded || name == kNewManifestName) leftovers.push_back(name);
+    const bool is_orphaned = file.has_value() && !listed.may_have(*file);
+    if (is_orphaned || name == kNewManifestName) orphaned_files.push_back(name);
   }
-  std::sort(leftovers.begin(), leftovers.end());
-  return leftovers;
+  std::sort(orphaned_files.begin(), orphaned_files.end());
+  return orphaned_files;
 }
 
 namespace {
@@ -62,13 +62,13 @@ void keep_open(device::Device* device, const std::string& name, device::OpenFile
 
 }  // namespace
 
-Status remove_leftovers(device::Device* device, const Manifest* known,
-                        device::OpenFiles* removed) {
+Status remove_orphaned_files(device::Device* device, const Manifest* known,
+                             device::OpenFiles* removed) {
   if (known != nullptr) FOEDUS_CHECK(look_for(device, *known));
-  FOEDUS_TRY(const auto leftovers, find_leftovers(device));
-  if (leftovers.empty()) return {};
+  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device));
+  if (orphaned_files.empty()) return {};
   FOEDUS_CHECK(device->sync_directory());  // F4: else a removed manifest could lead to them again
-  for (const std::string& name : leftovers) {
+  for (const std::string& name : orphaned_files) {
     if (removed != nullptr) keep_open(device, name, removed);
     FOEDUS_CHECK(device::unless_gone(device->remove(name)));
   }

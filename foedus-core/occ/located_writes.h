@@ -1,5 +1,5 @@
 #pragma once
-// SettledWrites: own writes whose records a transaction has found unmoved, and need not look at
+// LocatedWrites: own writes whose records a transaction has found unmoved, and need not look at
 // again before it reads a page.
 //
 //   O17 Of the first `count` own writes, those to one storage were found unmoved, after a fence
@@ -21,7 +21,7 @@
 
 namespace foedus::occ {
 
-class SettledWrites {
+class LocatedWrites {
  public:
   // What was seen of one storage.
   struct Seen {
@@ -32,7 +32,7 @@ class SettledWrites {
   };
 
   // `turn`: the word that counts the session's transactions (TxnTurn).
-  SettledWrites(const base::AtomicWord<std::uint64_t>* turn, const epoch::EpochClock* clock,
+  LocatedWrites(const base::AtomicWord<std::uint64_t>* turn, const epoch::EpochClock* clock,
                 const WriteSet* writes)
       : turn_(turn), clock_(clock), writes_(writes) {}
 

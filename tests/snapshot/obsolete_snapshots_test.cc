@@ -1,7 +1,7 @@
 // ctest-labels: crash
 // Files that no kept snapshot needs are removed, in an order in which each remaining manifest has
 // its files.
-#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/snapshot/obsolete_snapshots.h"
 
 #include <cerrno>
 #include <string>
@@ -28,19 +28,20 @@ TEST(UnneededTest, only_the_newest_one_stays_with_what_it_lists) {
   FailingDevice device;
   make_snapshots(&device, 4);
   ASSERT_OK(write_file(&device, 5, 0, 3));  // of an attempt
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
   const Names expected = {"manifest-00000004", "snapshot-00000003-0", "snapshot-00000003-1",
                           "snapshot-00000004-0", "snapshot-00000004-1"};
   EXPECT_EQ(device.names(), expected);
   const std::uint64_t calls = device.changing_calls();
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.changing_calls(), calls);
 }
 
 TEST(UnneededTest, what_is_kept_keeps_its_files) {
   FailingDevice device;
   make_snapshots(&device, 5);
-  ASSERT_OK(remove_unneeded(&device, {SnapshotNumber{2}, SnapshotNumber{77}}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {SnapshotNumber{2}, SnapshotNumber{77}}, nullptr,
+                                      nullptr));
   const Names expected = {"manifest-00000002",   "manifest-00000005",   "snapshot-00000001-0",
                           "snapshot-00000001-1", "snapshot-00000002-0", "snapshot-00000002-1",
                           "snapshot-00000004-0", "snapshot-00000004-1", "snapshot-00000005-0",
@@ -58,13 +59,13 @@ TEST(UnneededTest, a_file_that_went_meanwhile_is_no_error) {
       device.drop_file(call.name);
     }
   });
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.names().size(), 5u);
 }
 
 TEST(UnneededTest, without_a_snapshot_there_is_nothing_to_do) {
   FailingDevice device;
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.changing_calls(), 0u);
 }
 
@@ -76,19 +77,20 @@ TEST(UnneededTest, what_a_damaged_manifest_may_need_stays_until_it_goes) {
   const std::string damaged = "manifest-00000002";
   ASSERT_OK(device.open(damaged, device::Access::kReadWrite).value()->truncate(40));
   const Numbers keep = {SnapshotNumber{2}};
-  ASSERT_OK(remove_unneeded(&device, keep, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, keep, nullptr, nullptr));
   const Names expected = {"manifest-00000002",   "manifest-00000005",   "snapshot-00000001-0",
                           "snapshot-00000001-1", "snapshot-00000002-0", "snapshot-00000002-1",
                           "snapshot-00000004-0", "snapshot-00000004-1", "snapshot-00000005-0",
                           "snapshot-00000005-1"};
   EXPECT_EQ(device.names(), expected);
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
   EXPECT_EQ(device.names().size(), 5u);
 
   // If the newest one cannot be read the call fails, and no file is removed.
   ASSERT_OK(write_file(&device, 6, 0, 3));
   ASSERT_OK(device.open("manifest-00000005", device::Access::kReadWrite).value()->truncate(40));
-  EXPECT_EQ(remove_unneeded(&device, {}, nullptr, nullptr).code(), ErrorCode::kCorruption);
+  EXPECT_EQ(remove_obsolete_snapshots(&device, {}, nullptr, nullptr).code(),
+            ErrorCode::kCorruption);
   EXPECT_EQ(device.names().size(), 6u);
 }
 
@@ -103,10 +105,10 @@ TEST(UnneededTest, files_that_others_have_removed_are_closed_by_the_next_attempt
   }
   ASSERT_EQ(files.open_files().size(), 3u);
   device.fail(Call::kList, 3, EIO);
-  ASSERT_EQ(remove_unneeded(&device, {}, &files, nullptr).code(), ErrorCode::kIoError);
-  ASSERT_OK(remove_leftovers(&device));
+  ASSERT_EQ(remove_obsolete_snapshots(&device, {}, &files, nullptr).code(), ErrorCode::kIoError);
+  ASSERT_OK(remove_orphaned_files(&device));
   EXPECT_EQ(device.names().size(), 5u);
-  ASSERT_OK(remove_unneeded(&device, {}, &files, nullptr));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, &files, nullptr));
   EXPECT_EQ(files.open_files().size(), 2u);
 }
 
@@ -121,7 +123,7 @@ TEST(UnneededTest, removed_files_are_handed_out_open) {
     if (opened++ == 0) device.fail(Call::kOpen, 0, EMFILE);
   });
   device::OpenFiles removed;
-  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr, &removed));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr, &removed));
   EXPECT_EQ(opened, 2u);
   EXPECT_EQ(device.names().size(), 5u);
   ASSERT_EQ(removed.size(), 1u);
@@ -151,7 +153,7 @@ TEST(UnneededTest, caches_forget_and_files_are_closed) {
     return page == nullptr ? status : Status();
   };
   for (std::uint32_t number = 1; number <= 3; ++number) ASSERT_OK(find(number));
-  ASSERT_OK(remove_unneeded(&device, {}, &files, cache.get()));
+  ASSERT_OK(remove_obsolete_snapshots(&device, {}, &files, cache.get()));
   const std::uint64_t misses = cache->statistics().misses;
   ASSERT_OK(find(2));
   ASSERT_OK(find(3));
@@ -173,7 +175,7 @@ TEST(UnneededTest, power_fails_at_every_call) {
       ASSERT_EQ(make_snapshot(&device, 4).code(), ErrorCode::kIoError);
       device.crash_process();
       device.lose_power_after(skip);
-      const Status status = remove_unneeded(&device, {}, nullptr, nullptr);
+      const Status status = remove_obsolete_snapshots(&device, {}, nullptr, nullptr);
       was_lost = device.has_lost_power();
       EXPECT_NE(status.is_ok(), was_lost);
       device.crash_power(seed);
@@ -184,7 +186,7 @@ TEST(UnneededTest, power_fails_at_every_call) {
         const Status whole = check_snapshot(&device, *read_manifest(&device, number));
         EXPECT_TRUE(whole.is_ok()) << whole.message();
       }
-      ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+      ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
       EXPECT_EQ(device.names().size(), 5u);
       if (HasFailure()) return;
     }

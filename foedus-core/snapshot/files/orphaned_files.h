@@ -1,5 +1,5 @@
 #pragma once
-// Leftovers, or orphaned files: those of snapshots that a crash cut short, and of snapshots that no
+// Orphaned files: those of snapshots that a crash cut short, and of snapshots that no
 // manifest needs any more. They are known by name and number alone; their bytes are never read.
 //
 //   F4  Nothing is removed before the newest manifest is durable. A snapshot file is removed only
@@ -23,10 +23,10 @@ struct Manifest;
 // Returns the names of the snapshot files that no manifest lists, and of a manifest that never got
 // its name, in ascending order. Names that this folder does not give are ignored.
 // If a manifest that is not the newest is damaged, or of another version, its files are not known.
-// Until it is removed, no file of its snapshot or an older one is among the leftovers.
+// Until it is removed, no file of its snapshot or an older one is among the orphaned files.
 // kCorruption, kWrongVersion: of the newest manifest.
 // REQUIRES: no snapshot is being made, for its files are in no manifest yet.
-Result<std::vector<std::string>> find_leftovers(device::Device* device);
+Result<std::vector<std::string>> find_orphaned_files(device::Device* device);
 
 // The files that the manifests of a directory list.
 struct ListedFiles {
@@ -38,14 +38,14 @@ struct ListedFiles {
     return file.snapshot <= unknown_up_to || names.contains(snapshot_name(file.snapshot, file.soc));
   }
 };
-// Reads all manifests. Errors as of find_leftovers().
+// Reads all manifests. Errors as of find_orphaned_files().
 Result<ListedFiles> find_listed(device::Device* device);
 
-// Removes all leftovers, durably. Without leftovers it changes nothing. `known`: the newest
-// manifest, if the caller knows it, else null. kCorruption, and nothing is removed, if that one is
-// lost: its files are in no other manifest, and while they exist it can be written again.
+// Removes all orphaned files, durably. Without orphaned files it changes nothing. `known`: the
+// newest manifest, if the caller knows it, else null. kCorruption, and nothing is removed, if that
+// one is lost: its files are in no other manifest, and while they exist it can be written again.
 // `removed`: receives the files, open; their space is free when they are closed. Null: at once.
-Status remove_leftovers(device::Device* device, const Manifest* known = nullptr,
-                        device::OpenFiles* removed = nullptr);
+Status remove_orphaned_files(device::Device* device, const Manifest* known = nullptr,
+                             device::OpenFiles* removed = nullptr);
 
 }  // namespace foedus::snapshot

@@ -1,6 +1,6 @@
 #pragma once
 // Reads a log that no logger writes to, as open() finds it: makes the list of its storages, with
-// samples of their records (FoundCatalog), and an order to glean all of it.
+// samples of their records (RecoveredCatalog), and an order to glean all of it.
 
 #include <vector>
 
@@ -18,7 +18,7 @@ class Log;
 
 namespace foedus::engine {
 
-struct FoundCatalog {
+struct RecoveredCatalog {
   std::vector<storage_meta::StorageMeta> storages;        // at the log's end (E14), ascending by id
   page::StorageId next_storage_id{};                      // above all ids that were ever used
   bool has_news = false;                                  // a record is not in `previous`
@@ -28,8 +28,8 @@ struct FoundCatalog {
 // Reads the storages of the found log. Tasks of `runtime` read several segments at the same time.
 // `previous`: the manifest of the newest snapshot; null: there is none. kCorruption: the records of
 // creation and drop contradict each other, or the log is damaged.
-Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
-                                        base::Runtime* runtime);
+Result<RecoveredCatalog> recover_catalog(const log::Log& log, const snapshot::Manifest* previous,
+                                         base::Runtime* runtime);
 
 // Returns an order to glean all segments that `log` found. The caller fills in storages and memory.
 // REQUIRES: Log::make_cut_durable() was successful (E13).
