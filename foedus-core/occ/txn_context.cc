@@ -26,7 +26,7 @@ void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
-  // order: release, pairs with TxnWatch::read_presence(), which sees the time at which the
+  // order: release, pairs with TxnWatch::look_at(), which sees the time at which the
   // transaction began if it sees the turn.
   turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
