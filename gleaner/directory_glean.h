@@ -15,8 +15,8 @@
 namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
-  std::vector<std::string> dirs = {};  // as Options::dirs; all that hold files of it
-  // As Options::ssd_dirs. The snapshot is written to the other tier.
+  std::vector<std::string> dirs = {};  // as FileOptions::dirs; all that hold files of it
+  // As TierOptions::ssd_dirs. The snapshot is written to the other tier.
   std::vector<std::string> ssd_dirs = {};
   std::uint32_t socs = 0;      // over which the reducers' memory is spread; 0: the machine's
   std::uint32_t mappers = 0;   // 1..64; 0: one for each SOC

@@ -125,28 +125,25 @@ void FoedusBackend::fill_stats(StatsLine& line) {
   line.free_page_bytes = stats.free_page_bytes;
 }
 
-foedus::GleanOptions glean_options_by_flags(std::string_view mode) {
+void set_gleans_by_flags(std::string_view mode, foedus::Options* options) {
   constexpr std::uint64_t kLogBytesMin = 1u << 20;
   constexpr std::uint32_t kVolatilePercentMax = 90;
-  foedus::GleanOptions glean;
-  if (FLAGS_glean_pages >= 0) glean.pages = static_cast<std::uint64_t>(FLAGS_glean_pages);
+  foedus::GleanOptions& glean = options->glean;
   if (FLAGS_glean_log_bytes != 0) glean.log_bytes = FLAGS_glean_log_bytes;
   if (mode == "back-to-back") {
     glean.log_bytes_max = 8 * glean.log_bytes;  // writers are held up no sooner than without it
     glean.log_bytes = kLogBytesMin;
   } else if (mode == "off") {
     glean.log_bytes = 0;
-    glean.pages = 0;
     glean.interval_us = 0;
-    glean.volatile_percent = kVolatilePercentMax;
+    options->pages.volatile_percent = kVolatilePercentMax;
     glean.close_us = 0;
   }
   if (FLAGS_glean_close_us >= 0) glean.close_us = static_cast<std::uint64_t>(FLAGS_glean_close_us);
   if (FLAGS_volatile_percent >= 0) {
-    glean.volatile_percent = static_cast<std::uint32_t>(FLAGS_volatile_percent);
+    options->pages.volatile_percent = static_cast<std::uint32_t>(FLAGS_volatile_percent);
   }
-  glean.cache_bytes = FLAGS_cache_bytes;
-  return glean;
+  options->pages.cache_bytes = FLAGS_cache_bytes;
 }
 
 foedus::Durability durability_by_flags() {
@@ -156,29 +153,29 @@ foedus::Durability durability_by_flags() {
 foedus::Options foedus_options_by_flags() {
   foedus::Options options;
   options.dir = FLAGS_dir;
-  options.dirs = parts_of(FLAGS_dirs);
-  if (FLAGS_device == "mapped") options.device = foedus::DeviceKind::kMapped;
-  if (FLAGS_device == "emulated") options.device = foedus::DeviceKind::kEmulated;
-  options.nvm_latency_ns = FLAGS_nvm_latency_ns;
-  options.nvm_bandwidth_mb = FLAGS_nvm_bandwidth_mb;
-  options.ssd_dirs = parts_of(FLAGS_ssd_dir);
-  options.nvm_bytes = FLAGS_nvm_bytes;
-  options.ssd_bytes = FLAGS_ssd_bytes;
-  options.ssd_latency_ns = FLAGS_ssd_latency_ns;
-  options.ssd_bandwidth_mb = FLAGS_ssd_bandwidth_mb;
-  if (FLAGS_nvm_cache == "mini") options.nvm_cache = foedus::NvmCache::kMiniPages;
-  if (FLAGS_nvm_cache == "lines") options.nvm_cache = foedus::NvmCache::kLines;
-  if (FLAGS_nvm_cache == "pages") options.nvm_cache = foedus::NvmCache::kPages;
-  if (FLAGS_nvm_cache == "hybrid") options.nvm_cache = foedus::NvmCache::kHybrid;
-  if (FLAGS_nvm_cache == "direct") options.nvm_cache = foedus::NvmCache::kDirect;
-  options.snapshot_cache = FLAGS_snapshot_cache == "on";
+  options.files.dirs = parts_of(FLAGS_dirs);
+  if (FLAGS_device == "mapped") options.files.device = foedus::DeviceKind::kMapped;
+  if (FLAGS_device == "emulated") options.files.device = foedus::DeviceKind::kEmulated;
+  options.emulation.nvm_latency_ns = FLAGS_nvm_latency_ns;
+  options.emulation.nvm_bandwidth_mb = FLAGS_nvm_bandwidth_mb;
+  options.tiers.ssd_dirs = parts_of(FLAGS_ssd_dir);
+  options.tiers.nvm_bytes = FLAGS_nvm_bytes;
+  options.tiers.ssd_bytes = FLAGS_ssd_bytes;
+  options.emulation.ssd_latency_ns = FLAGS_ssd_latency_ns;
+  options.emulation.ssd_bandwidth_mb = FLAGS_ssd_bandwidth_mb;
+  if (FLAGS_nvm_cache == "mini") options.pages.nvm_cache = foedus::NvmCache::kMiniPages;
+  if (FLAGS_nvm_cache == "lines") options.pages.nvm_cache = foedus::NvmCache::kLines;
+  if (FLAGS_nvm_cache == "pages") options.pages.nvm_cache = foedus::NvmCache::kPages;
+  if (FLAGS_nvm_cache == "hybrid") options.pages.nvm_cache = foedus::NvmCache::kHybrid;
+  if (FLAGS_nvm_cache == "direct") options.pages.nvm_cache = foedus::NvmCache::kDirect;
+  options.pages.snapshot_cache = FLAGS_snapshot_cache == "on";
   options.socs = FLAGS_socs;
-  options.loggers_per_soc = FLAGS_loggers_per_soc;
+  options.log.loggers_per_soc = FLAGS_loggers_per_soc;
   options.memory_bytes = FLAGS_memory_bytes;
-  if (FLAGS_log_buffer_bytes != 0) options.log_buffer_bytes = FLAGS_log_buffer_bytes;
+  if (FLAGS_log_buffer_bytes != 0) options.log.buffer_bytes = FLAGS_log_buffer_bytes;
   if (FLAGS_epoch_interval_us != 0) options.epoch_interval_us = FLAGS_epoch_interval_us;
-  options.logging = log_is_on() ? foedus::Logging::kFiles : foedus::Logging::kNone;
-  options.glean = glean_options_by_flags(FLAGS_glean);
+  options.log.kind = log_is_on() ? foedus::Logging::kFiles : foedus::Logging::kNone;
+  set_gleans_by_flags(FLAGS_glean, &options);
   options.log_sink = log_of_engine;
   return options;
 }

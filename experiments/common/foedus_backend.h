@@ -172,11 +172,10 @@ class FoedusWorker {
   static constexpr std::uint32_t kTriesForRoom = 50;
 
   template <typename F>
-  foedus::Status run(F& f, foedus::TxnOptions options) {
+  foedus::Status run(F& f, const foedus::TxnOptions& options) {
     std::uint32_t tries_for_room = 0;
     for (std::uint32_t tries = 1;; ++tries) {
-      options.is_retry = tries > 1;
-      foedus::Status status = run_once(f, options);
+      foedus::Status status = run_once(f, options, tries > 1);
       if (status.is_ok()) {
         ++commits_;
         return status;
@@ -195,8 +194,8 @@ class FoedusWorker {
   }
 
   template <typename F>
-  foedus::Status run_once(F& f, const foedus::TxnOptions& options) {
-    FOEDUS_TRY(foedus::Txn txn, session_.begin(options));
+  foedus::Status run_once(F& f, const foedus::TxnOptions& options, bool is_retry) {
+    FOEDUS_TRY(foedus::Txn txn, is_retry ? session_.retry(options) : session_.begin(options));
     FoedusTxn view(&txn);
     foedus::Status status = f(view);
     if (status.is_ok()) {
@@ -260,7 +259,7 @@ class FoedusBackend {
 // What the flags of options.h describe. What the engine has to say goes to glog.
 foedus::Options foedus_options_by_flags();
 // `mode`: what --glean may be.
-foedus::GleanOptions glean_options_by_flags(std::string_view mode);
+void set_gleans_by_flags(std::string_view mode, foedus::Options* options);
 foedus::Durability durability_by_flags();
 foedus::Result<FoedusBackend> open_foedus_by_flags();
 

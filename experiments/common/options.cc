@@ -39,8 +39,6 @@ DEFINE_uint64(seed, 0, "seed of all random choices; 0: a new one");
 DEFINE_string(glean, "on",
               "on: snapshots as the store makes them; off: none unless memory is spent; "
               "back-to-back: one after the other");
-DEFINE_int64(glean_pages, -1,
-             "pages to be written at which a snapshot is made; -1: the store's default");
 DEFINE_uint64(glean_log_bytes, 0, "log behind which a snapshot is made; 0: the store's default");
 DEFINE_int64(glean_close_us, -1,
              "what a last snapshot may take when the store is closed; -1: the store's default");

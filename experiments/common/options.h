@@ -30,7 +30,6 @@ DECLARE_uint64(log_buffer_bytes);
 DECLARE_uint64(epoch_interval_us);
 DECLARE_uint64(seed);
 DECLARE_string(glean);
-DECLARE_int64(glean_pages);
 DECLARE_int64(glean_close_us);
 DECLARE_uint64(glean_log_bytes);
 DECLARE_int32(volatile_percent);

@@ -38,7 +38,7 @@ foedus::Status check_flags() {
 // No glean of its own accord: the log of the load and of the first run makes the first snapshot.
 foedus::Options options_by_flags() {
   foedus::Options options = foedus_options_by_flags();
-  options.glean = glean_options_by_flags("off");
+  set_gleans_by_flags("off", &options);
   options.glean.mappers = FLAGS_mappers;
   options.glean.reducers = FLAGS_reducers;
   options.glean.installers = FLAGS_installers;

@@ -44,7 +44,7 @@ class Side {
   static foedus::Result<std::unique_ptr<Side>> make(const std::string& name) {
     foedus::Options options = foedus_options_by_flags();
     options.dir = FLAGS_dir + "/" + name;
-    options.glean = glean_options_by_flags("off");
+    set_gleans_by_flags("off", &options);
     FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
     const std::uint64_t customers =
         std::max<std::uint64_t>(FLAGS_total_lines / FLAGS_lines / kOrdersPerCustomer, 1);

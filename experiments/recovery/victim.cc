@@ -36,7 +36,7 @@ foedus::Status load_range(FoedusBackend& backend, const FoedusTable& table, std:
 // Returns the log at which writers are stopped, with the options of the flags.
 foedus::Result<std::uint64_t> load(const Shape& shape, TableKind storage) {
   foedus::Options options = foedus_options_by_flags();
-  options.glean = glean_options_by_flags("on");
+  set_gleans_by_flags("on", &options);
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
   FOEDUS_TRY(const FoedusTable table, open_rows(backend, shape, storage));
   {
@@ -69,7 +69,7 @@ foedus::Status run_victim(const Shape& shape, const VictimPlan& plan, int pipe) 
   FOEDUS_TRY(const std::uint64_t bound, load(shape, plan.storage));
   const std::uint64_t tail_bytes = plan.tail_bytes == 0 ? bound : plan.tail_bytes;
   foedus::Options options = foedus_options_by_flags();
-  options.glean = glean_options_by_flags("off");
+  set_gleans_by_flags("off", &options);
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
   FOEDUS_TRY(const FoedusTable table, open_rows(backend, shape, plan.storage));
 

@@ -21,9 +21,9 @@ using Setting = std::pair<bool, std::uint64_t>;  // whether there is a cache; na
 foedus::Options tpcc_options(const Plan& plan, const Setting& setting) {
   foedus::Options options;
   options.dir = plan.dir + "/tpcc";
-  options.device = foedus::DeviceKind::kEmulated;
-  options.snapshot_cache = setting.first;
-  options.nvm_latency_ns = setting.second;
+  options.files.device = foedus::DeviceKind::kEmulated;
+  options.pages.snapshot_cache = setting.first;
+  options.emulation.nvm_latency_ns = setting.second;
   return options;
 }
 

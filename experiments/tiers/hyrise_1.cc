@@ -37,12 +37,12 @@ double ms_since(Clock::time_point start) {
 foedus::Options restart_options(const Plan& plan, bool replays) {
   foedus::Options options;
   options.dir = plan.dir + (replays ? "/replay" : "/snapshots");
-  options.device = foedus::DeviceKind::kEmulated;
+  options.files.device = foedus::DeviceKind::kEmulated;
   if (!replays) return options;
   options.glean.log_bytes = 0;
   options.glean.interval_us = 0;
   options.glean.close_us = 0;
-  options.glean.volatile_percent = 90;
+  options.pages.volatile_percent = 90;
   options.glean.log_bytes_max = std::uint64_t{1} << 40;
   options.glean.touch_bytes = std::uint64_t{1} << 40;
   return options;

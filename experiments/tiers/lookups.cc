@@ -131,7 +131,7 @@ foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setti
   foedus::Options options =
       options_on(setting.system, setting.hardware, directory_of(plan, setting));
   if (setting.cache_bytes != 0) {
-    options.glean.cache_bytes = setting.cache_bytes;
+    options.pages.cache_bytes = setting.cache_bytes;
     options.memory_bytes = 2 * setting.cache_bytes + 64 * kMiB;
   }
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));

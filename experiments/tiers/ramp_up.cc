@@ -48,8 +48,8 @@ struct Ramp {
 foedus::Options small_rows_options(const Plan& plan) {
   foedus::Options options;
   options.dir = plan.dir + "/small-rows";
-  options.device = foedus::DeviceKind::kEmulated;
-  options.nvm_latency_ns = 0;
+  options.files.device = foedus::DeviceKind::kEmulated;
+  options.emulation.nvm_latency_ns = 0;
   return options;
 }
 
@@ -94,9 +94,9 @@ foedus::Status read_rows(FoedusBackend& backend, const FoedusTable& table, const
 foedus::Result<Ramp> measure_ramp(const Plan& plan, const RampSetting& setting, std::uint64_t rows,
                                   double seconds) {
   foedus::Options options = small_rows_options(plan);
-  options.nvm_cache = setting.cache;
-  options.nvm_latency_ns = setting.latency_ns;
-  options.nvm_bandwidth_mb = setting.bandwidth_mb;
+  options.pages.nvm_cache = setting.cache;
+  options.emulation.nvm_latency_ns = setting.latency_ns;
+  options.emulation.nvm_bandwidth_mb = setting.bandwidth_mb;
   const auto begin = Steady::now();
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
   FOEDUS_TRY(const FoedusTable table, open_small_rows(&backend));

@@ -17,27 +17,27 @@ std::string ssd_directory_of(const std::string& dir) { return dir + "-ssd"; }
 foedus::Options options_on(const System& system, const Hardware& hardware, const std::string& dir) {
   foedus::Options options;
   options.dir = dir;
-  options.device = foedus::DeviceKind::kEmulated;
+  options.files.device = foedus::DeviceKind::kEmulated;
   options.memory_bytes = hardware.dram_bytes;
-  options.nvm_cache = system.cache;
-  options.nvm_latency_ns = hardware.nvm_latency_ns;
-  options.nvm_bandwidth_mb = kNvmBandwidthMb;
+  options.pages.nvm_cache = system.cache;
+  options.emulation.nvm_latency_ns = hardware.nvm_latency_ns;
+  options.emulation.nvm_bandwidth_mb = kNvmBandwidthMb;
   switch (system.place) {
     case Place::kDram:
-      options.device = foedus::DeviceKind::kFile;
-      options.logging = foedus::Logging::kNone;
+      options.files.device = foedus::DeviceKind::kFile;
+      options.log.kind = foedus::Logging::kNone;
       options.memory_bytes = 0;
       break;
     case Place::kNvm: break;
     case Place::kNvmAndSsd:
-      options.nvm_bytes = hardware.nvm_bytes;
-      options.ssd_dirs = {ssd_directory_of(dir)};
-      options.ssd_latency_ns = hardware.ssd_latency_ns;
-      options.ssd_bandwidth_mb = kSsdBandwidthMb;
+      options.tiers.nvm_bytes = hardware.nvm_bytes;
+      options.tiers.ssd_dirs = {ssd_directory_of(dir)};
+      options.emulation.ssd_latency_ns = hardware.ssd_latency_ns;
+      options.emulation.ssd_bandwidth_mb = kSsdBandwidthMb;
       break;
     case Place::kSsd:
-      options.nvm_latency_ns = hardware.ssd_latency_ns;
-      options.nvm_bandwidth_mb = kSsdBandwidthMb;
+      options.emulation.nvm_latency_ns = hardware.ssd_latency_ns;
+      options.emulation.nvm_bandwidth_mb = kSsdBandwidthMb;
       break;
   }
   return options;
@@ -47,10 +47,10 @@ foedus::Options load_options_on(const System& system, const Hardware& hardware,
                                 const std::string& dir) {
   foedus::Options options = options_on(system, hardware, dir);
   options.memory_bytes = 0;
-  options.nvm_latency_ns = 0;
-  options.nvm_bandwidth_mb = 0;
-  options.ssd_latency_ns = 0;
-  options.ssd_bandwidth_mb = 0;
+  options.emulation.nvm_latency_ns = 0;
+  options.emulation.nvm_bandwidth_mb = 0;
+  options.emulation.ssd_latency_ns = 0;
+  options.emulation.ssd_bandwidth_mb = 0;
   return options;
 }
 

@@ -87,11 +87,10 @@ foedus::Result<TpccSpeed> measure_tpcc(const Plan& plan, const foedus::Options& 
 foedus::Result<TpccSpeed> measure_tpcc_in_memory(const Plan& plan, foedus::Options options,
                                                  const tpcc::Scale& scale,
                                                  const TpccSeconds& seconds, std::uint64_t seed) {
-  options.logging = foedus::Logging::kFiles;
+  options.log.kind = foedus::Logging::kFiles;
   options.glean.log_bytes = 0;
-  options.glean.pages = 0;
   options.glean.interval_us = 0;
-  options.glean.volatile_percent = 90;  // the most that there is; memory has room for far more
+  options.pages.volatile_percent = 90;  // the most that there is; memory has room for far more
   options.glean.close_us = 0;
   return in_child([&] { return fill_and_run(plan, options, scale, seconds, seed); });
 }

@@ -67,7 +67,7 @@ foedus::Status update_rows(FoedusBackend& backend, const FoedusTable& table, con
 foedus::Result<Wear> measure_wear(const Plan& plan, std::uint64_t rows, std::uint64_t txns) {
   foedus::Options options;
   options.dir = plan.dir + "/wear";
-  options.device = foedus::DeviceKind::kEmulated;
+  options.files.device = foedus::DeviceKind::kEmulated;
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
   FOEDUS_TRY(const auto driver,
              YcsbDriver<FoedusBackend>::open(

@@ -69,8 +69,8 @@ Status ClosedDirectory::read(const DirectoryNames& names, std::uint32_t socs, Lo
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   Options options;
   options.dir = names.dir;
-  options.dirs = names.dirs;
-  options.ssd_dirs = names.ssd_dirs;
+  options.files.dirs = names.dirs;
+  options.tiers.ssd_dirs = names.ssd_dirs;
   FOEDUS_TRY(OpenedDirectories opened, open_directories(options, runtime_.get()));
   device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},

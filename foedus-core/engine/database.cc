@@ -212,7 +212,7 @@ Status Database::drop_storage(std::string_view name) {
 // Runs one try: begins the transaction, calls the function, and commits or rolls back.
 Status Database::try_once(engine::EngineSession* session, TxnFunction function, void* argument,
                           const TxnOptions& options, std::uint32_t tries, Epoch covered) {
-  Status begun = base::catching([&] { return session->begin(options, covered); });
+  Status begun = base::catching([&] { return session->begin(options, covered, tries > 1); });
   if (!begun.is_ok()) {
     session->rollback();  // a retry's begin() may fail at a lock, with the transaction open
     return begun;
@@ -261,18 +261,16 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
              base::catching([&] { return engine_->sessions().claim(options.timeout_us); }));
   const TransactFrame frame(session);
 
-  TxnOptions try_options = options;
   // Only serializable transactions take volatile pages: for others a glean frees nothing of use.
   const bool may_take_pages = options.isolation == Isolation::kSerializable;
   std::uint32_t tries_for_room =
       may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;
   for (std::uint32_t tries = 1;; ++tries) {
     if (tries > 1) {
-      try_options.is_retry = true;
-      FOEDUS_TRY(covered, base::catching([&] { return engine_->wait_to_begin(try_options); }));
+      FOEDUS_TRY(covered, base::catching([&] { return engine_->wait_to_begin(options); }));
     }
     session->clear_has_committed();
-    Status status = try_once(session, function, argument, try_options, tries, covered);
+    Status status = try_once(session, function, argument, options, tries, covered);
     if (status.is_ok() || session->has_committed()) return status;
     if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
       --tries_for_room;
@@ -301,15 +299,20 @@ Session::~Session() {
   session->engine().give_session(session);
 }
 
-Result<Txn> Session::begin(const TxnOptions& options) {
+Result<Txn> Session::begin(const TxnOptions& options) { return begin(options, false); }
+
+Result<Txn> Session::retry(const TxnOptions& options) { return begin(options, true); }
+
+Result<Txn> Session::begin(const TxnOptions& options, bool is_retry) {
   if (database_ == 0) return Status::error(ErrorCode::kClosed, "the session was moved from");
   if (slot_->database.load_acquire() != database_) {  // order: acquire, as in the destructor
     return Status::error(ErrorCode::kClosed, "the database was closed");
   }
-  return engine::begin_txn(slot_->session.load_relaxed(), options);  // order: as above
+  return engine::begin_txn(slot_->session.load_relaxed(), options, is_retry);  // order: as above
 }
 
-Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options) {
+Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options,
+                              bool is_retry) {
   Engine& engine = session->engine();
   FOEDUS_CHECK(engine.check_process());
   SessionSlot& slot = session->slot();
@@ -324,7 +327,7 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
     FOEDUS_CHECK(engine.check_open());
     return not_ended();
   }
-  Status begun = base::catching([&] { return session->begin(options, covered); });
+  Status begun = base::catching([&] { return session->begin(options, covered, is_retry); });
   if (begun.is_ok()) return Txn(session);
   session->rollback();  // a retry's begin() may fail at a lock, with the transaction open
   if (begun.code() == ErrorCode::kOutOfMemory) session->forget_retry();

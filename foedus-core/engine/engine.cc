@@ -85,8 +85,8 @@ Status Engine::open_device(const Environment& environment) {
   }
   FOEDUS_TRY(directories_, open_directories(options_, runtime_));
   effective_.direct_io = directories_.has_direct_io;
-  if (options_.device == DeviceKind::kMapped && !directories_.maps_files) {
-    options_.device = DeviceKind::kFile;
+  if (options_.files.device == DeviceKind::kMapped && !directories_.maps_files) {
+    options_.files.device = DeviceKind::kFile;
     operator_log_.say(LogLevel::kWarning, options_.dir +
                                               " does not lie on persistent memory: its files are " +
                                               "read and written by system calls");
@@ -103,19 +103,20 @@ Status Engine::make_memory() {
   FOEDUS_CHECK(fill_in_loggers(&options_, &effective_.loggers));
   if (options_.memory_bytes == 0) choose_memory_bytes(&options_);
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
-  if (options_.logging == Logging::kFiles) {
+  if (options_.log.kind == Logging::kFiles) {
     FOEDUS_CHECK(fill_in_glean(&options_, topology_->processors()));
     const bool reserved = budget_->try_take(options_.glean.memory_bytes);
     FOEDUS_INVARIANT(reserved, options_.memory_bytes, options_.glean.memory_bytes);
   }
   FOEDUS_TRY(shares_, share_memory(options_));
   FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), shares_.page_bytes,
-                                         options_.huge_pages, options_.numa_binding));
+                                         options_.pages.huge_pages, options_.pages.numa_binding));
   session_memory_ = std::make_unique<SessionMemory>(budget_.get(), pool_.get(),
                                                     shares_.session_bytes, shares_.page_bytes_left);
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
-  effective_.numa_binding = topology_->can_bind(options_.numa_binding) && pool_->numa_binding();
+  effective_.numa_binding =
+      topology_->can_bind(options_.pages.numa_binding) && pool_->numa_binding();
   return {};
 }
 
@@ -127,11 +128,11 @@ Status Engine::open_log() {
   const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);
   std::optional<snapshot::Manifest> manifest;
-  if (options_.logging == Logging::kFiles) {
-    const log::LogOptions log_options{.loggers = effective_.loggers,
-                                      .segment_bytes = options_.log_segment_bytes,
-                                      .topology = topology_.get(),
-                                      .numa_binding = options_.numa_binding};
+  if (options_.log.kind == Logging::kFiles) {
+    const log::LogSettings log_options{.loggers = effective_.loggers,
+                                       .segment_bytes = options_.log.segment_bytes,
+                                       .topology = topology_.get(),
+                                       .numa_binding = options_.pages.numa_binding};
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
     durability_->set_sink(options_.log_sink);

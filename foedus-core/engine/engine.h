@@ -147,7 +147,7 @@ class Engine {
 
   // Set by open(), then the same until close(). Later members use earlier ones.
   Options options_;
-  const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // asked before zeroes are replaced
+  const bool cache_borrows_ = options_.pages.cache_bytes == 0;  // asked before zeroes are replaced
   EffectiveOptions effective_;
   const OperatorLog operator_log_;
   const std::unique_ptr<base::Runtime> own_runtime_;  // null: the environment's is used

@@ -124,7 +124,7 @@ void EpochClock::update_reclaimable() {
   const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
   std::uint64_t oldest = current;
   std::uint64_t oldest_cache = current;
-  base::fence_seq_cst();  // order: E3, the clock's half of the argument, and E20
+  base::fence_seq_cst();  // order: pins are loaded after current was raised (E3, E20)
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     const std::uint64_t pinned = look_at_pin(&slots_[i]);
     if (pinned != 0 && pinned < oldest) oldest = pinned;
@@ -173,7 +173,9 @@ std::uint64_t EpochClock::step() {
   if (current == Epoch::kMax) return interval_us_;  // E28
 
   stepped_us_.store_relaxed(now_us);  // order: relaxed, a time
-  // order: seq_cst store and fence: E2, the clock's half of the argument.
+  // order: seq_cst store and fence. try_publish() loads in_commit only after this store. A session
+  // stores in_commit, fences, and then loads the epoch. So the clock sees that in_commit, or the
+  // session's commit is of the new epoch (E2).
   current_.store_seq_cst(current + 1);
   base::fence_seq_cst();
   last_advance_us_ = now_us;

@@ -125,9 +125,10 @@ class EpochClock : public base::Task {
 
   // E3. Pins the current epoch: the session's transaction begins.
   void pin(std::uint32_t session) {
-    // order: release is E4; the load is relaxed, an old epoch only keeps pages for longer.
+    // order: release, as in unpin(): the clock may see this pin and never the 0 before it (E4). The
+    // load is relaxed, an old epoch only keeps pages for longer.
     slots_[session].pin.store_release(current_.load_relaxed());
-    base::fence_seq_cst();  // order: E3, the session's half of the argument
+    base::fence_seq_cst();  // order: the pin is stored before pointers are followed (E3)
   }
   void unpin(std::uint32_t session) {
     // order: release: this transaction's page accesses come before the clock sees it gone.
@@ -157,8 +158,8 @@ class EpochClock : public base::Task {
     base::AtomicWord<std::uint64_t>& pin = slots_[session].cache_pin;
     const std::uint64_t current = current_.load_relaxed();  // order: relaxed, as in pin()
     if (pin.load_relaxed() == current) return;              // order: relaxed, own word
-    pin.store_release(current);                             // order: release, E4
-    base::fence_seq_cst();  // order: E3, the session's half of the argument
+    pin.store_release(current);                             // order: release, as in unpin() (E4)
+    base::fence_seq_cst();  // order: the pin is stored before the look-up (E3, E20)
   }
   void unpin_cache(std::uint32_t session) {
     // order: release: the last look at a cached page comes before the clock sees it gone.

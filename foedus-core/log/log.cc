@@ -35,7 +35,7 @@ Status visit_all(SegmentRecords* records, std::uint64_t incarnation, const Recor
 
 }  // namespace
 
-Log::Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink)
+Log::Log(device::Device* device, base::Runtime* runtime, const LogSettings& options, LogSink sink)
     : device_(device),
       runtime_(runtime),
       options_(options),
@@ -45,7 +45,7 @@ Log::Log(device::Device* device, base::Runtime* runtime, const LogOptions& optio
 Log::~Log() { stop_loggers(); }
 
 Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* runtime,
-                                       const LogOptions& options, LogSink sink) {
+                                       const LogSettings& options, LogSink sink) {
   if (options.loggers == 0 || options.loggers > kMaxSocs ||
       options.segment_bytes < kSegmentBytesMin) {
     return Status::error(ErrorCode::kInvalidArgument, "log options are out of their range");

@@ -33,7 +33,7 @@
 
 namespace foedus::log {
 
-struct LogOptions {
+struct LogSettings {
   std::uint32_t loggers = 1;                   // 1..kMaxSocs; in the names of segments
   std::uint64_t segment_bytes = 32u << 20;     // size at which a segment is full; at least 64 KiB
   // Logger l belongs to SOC l % topology->socs(). Null: the loggers' threads run anywhere.
@@ -66,7 +66,7 @@ class Log {
   // offset. `runtime`, `device`: outlive the log. `sink`: receives messages for an operator; may be
   // empty.
   static Result<std::unique_ptr<Log>> open(device::Device* device, base::Runtime* runtime,
-                                           const LogOptions& options, LogSink sink);
+                                           const LogSettings& options, LogSink sink);
   // Stops the loggers if close() was not called; to the next open() that is a crash.
   ~Log();
   Log(const Log&) = delete;
@@ -162,14 +162,14 @@ class Log {
   Status close(Epoch covered = {});
 
  private:
-  Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink);
+  Log(device::Device* device, base::Runtime* runtime, const LogSettings& options, LogSink sink);
   std::span<const std::uint32_t> processors_of(std::uint32_t logger) const;
   void stop_loggers();
 
   // Constant after open().
   device::Device* const device_;
   base::Runtime* const runtime_;
-  const LogOptions options_;
+  const LogSettings options_;
   const LogSink sink_;
 
   // Own synchronization.

@@ -119,7 +119,7 @@ Result<SocMemory> SocMemory::reserve(std::uint64_t bytes, Facility huge_pages) {
   memory.has_huge_pages_ = madvise(begin, bytes, MADV_HUGEPAGE) == 0 && are_huge_pages_seen();
   if (!memory.has_huge_pages_ && huge_pages == Facility::kRequire) {
     return Status::error(ErrorCode::kNotSupported,
-                         "Options::huge_pages is required, but memory advised with "
+                         "PageOptions::huge_pages is required, but memory advised with "
                          "MADV_HUGEPAGE is not backed by huge pages here");
   }
   return memory;

@@ -131,10 +131,10 @@ Status Topology::check_binding(Facility numa_binding) const {
   if (numa_binding != Facility::kRequire || can_bind(numa_binding)) return {};
   return Status::error(ErrorCode::kNotSupported,
                        is_emulated()
-                           ? "Options::numa_binding is required, but this process may not set "
+                           ? "PageOptions::numa_binding is required, but this process may not set "
                              "memory policies, or Options::socs is not the machine's number of "
                              "NUMA nodes"
-                           : "Options::numa_binding is required, but threads of this process "
+                           : "PageOptions::numa_binding is required, but threads of this process "
                              "cannot be bound to the processors of NUMA nodes");
 }
 

@@ -46,8 +46,9 @@ class ColdLines {
     const page::LineMask missing = page::lines_of(wanted) & ~present_;
     return missing != 0 && page::count_of(present_ | missing) > lines_max();
   }
-  // Loads the missing lines of `wanted` from `whole`, the same page in the page cache. REQUIRES:
-  // would_outgrow(wanted), so `wanted` lies within the page.
+  // Copies the missing lines of `wanted` from `whole`, the same page in the page cache. The cache
+  // of lines does not get them. REQUIRES: would_outgrow(wanted) is true. So `wanted` lies within
+  // the page, and there is a cache of lines.
   void copy(const page::PageHeader* whole, page::PagePart wanted);
   // Returns the open page. The address is the same for all pages that are opened.
   const page::PageHeader* page() const { return page_->header(); }

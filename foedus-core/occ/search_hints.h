@@ -60,7 +60,8 @@ class SearchHints {
   static constexpr std::size_t kLastPages = 8;
   static constexpr unsigned kPrefetchedBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
-  // The processor loads the pages of this many searches at once, four lines of each.
+  // A prefetched search is finished this many prefetches after it was begun. Meanwhile the
+  // processor loads the pages of all these searches, four lines of each (masstree::prefetch_page).
   static constexpr std::size_t kLookupsAhead = 4;
 
   std::array<LastPage, kLastPages> last_pages_{};

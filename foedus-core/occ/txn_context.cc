@@ -22,7 +22,7 @@ TxnContext::TxnContext(const Resources& resources)
       locks_(resources.memory, resources.session),
       payload_room_(base::LineAllocator<char>(resources.memory)) {}
 
-void TxnContext::begin(const TxnOptions& options) {
+void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
@@ -38,7 +38,7 @@ void TxnContext::begin(const TxnOptions& options) {
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
-  const bool is_held = options.is_retry && locks_.has_to_reacquire();
+  const bool is_held = is_retry && locks_.has_to_reacquire();
   // If the session still has the pin of the last try, begin_epoch_ stays that of the pin: this try
   // uses addresses that were found since then, and makes no fence of its own.
   if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.reacquire();

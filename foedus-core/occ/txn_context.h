@@ -82,7 +82,7 @@ class TxnContext {
   base::LineVector<char>& payload_room() { return payload_room_; }
 
   // ---- life (txn/, engine/) ------------------------------------------------------------------
-  void begin(const TxnOptions& options);
+  void begin(const TxnOptions& options, bool is_retry = false);
   // Ends the transaction and forgets all of it. REQUIRES: its locks are released.
   void end();
   // Does end(), but keeps a list of the records held (or read, if reads lock), and lends the

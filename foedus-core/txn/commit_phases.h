@@ -20,10 +20,10 @@ enum class WriteSetState { kUnlocked, kLocked };
 // Checks that reads, pointers and page-versions are as they were seen (commit_verify.cc).
 Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
-// Checks the preconditions of writes, as far as possible without locks. Adds their records to the
-// read set, because preconditions have to hold together with all other reads. Only verify() needs
-// this: the caller's error may follow from a precondition. A commit checks preconditions under
-// locks, in the lock phase.
+// Checks the preconditions of writes against the current records, without locks. Adds these records
+// to the read set, because preconditions have to hold at the same time as all other reads. Only
+// verify() calls this: an error that the user's function returned may follow from a precondition.
+// A commit checks preconditions under locks, in the lock phase.
 Status read_preconditions(occ::TxnContext* txn);
 
 // commit_apply.cc

@@ -49,9 +49,10 @@ bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-// Returns whether `read` found no key, and `now`, the TID of `record`, also says that there is none
-// (C6). If `now` is newer than the TID that was read, makes it the TID of `read` and sets *again.
-// Returns false if `now` is of a later epoch than this commit (C2).
+// Returns whether `read` found its key absent, and `now`, the TID of `record`, says that it is
+// absent now (C6). If `now` is another version than the one that was read, makes `record` and `now`
+// those of `read` and sets *again: the caller then verifies all sets once more. With kLocked,
+// returns false if `now` may be of a later epoch than this commit (C2).
 bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;

@@ -34,7 +34,7 @@ constexpr std::uint64_t kRowsPerTxn = 100;
 Options options_with(std::uint64_t cache_bytes) {
   Options options = testing::small_options("");
   options.memory_bytes = kMemory;
-  options.glean.cache_bytes = cache_bytes;
+  options.pages.cache_bytes = cache_bytes;
   options.sessions_max = 8;
   return options;
 }

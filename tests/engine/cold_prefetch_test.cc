@@ -37,7 +37,7 @@ class Life {
  public:
   explicit Life(FailingDevice* device) {
     Options options = testing::small_options("/failing");
-    options.log_buffer_bytes = 256u << 10;
+    options.log.buffer_bytes = 256u << 10;
     options.sessions_max = 4;
     options.socs = 1;
     engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = device}));

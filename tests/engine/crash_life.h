@@ -60,10 +60,10 @@ class Life {
   // storages must be in a snapshot.
   Status open(std::uint32_t socs = 0, OpenUntil until = OpenUntil::kRecovered) {
     Options options = small_options("/failing");
-    options.log_segment_bytes = 1u << 20;
-    options.log_buffer_bytes = 64u << 10;
+    options.log.segment_bytes = 1u << 20;
+    options.log.buffer_bytes = 64u << 10;
     options.socs = socs != 0 ? socs : static_cast<std::uint32_t>(1 + random_.below(3));
-    options.loggers_per_soc = loggers_per_soc_;
+    options.log.loggers_per_soc = loggers_per_soc_;
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;

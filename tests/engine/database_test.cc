@@ -77,8 +77,8 @@ TEST(DatabaseTest, options_out_of_range_are_named) {
   refused([](Options& o) { o.dir.clear(); }, "dir");
   refused([](Options& o) { o.socs = kMaxSocs + 1; }, "socs");
   refused([](Options& o) { o.memory_bytes = 1; }, "memory_bytes");
-  refused([](Options& o) { o.log_buffer_bytes = 100'000; }, "log_buffer_bytes");
-  refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
+  refused([](Options& o) { o.log.buffer_bytes = 100'000; }, "log.buffer_bytes");
+  refused([](Options& o) { o.log.segment_bytes = 1; }, "log.segment_bytes");
   refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
   refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
   // The memory has more pages than page ids can name.
@@ -153,7 +153,7 @@ TEST(DatabaseTest, handles_of_no_storage_are_refused) {
 
 TEST(DatabaseTest, large_payloads_come_back) {
   Options options = small_options("");
-  options.log_buffer_bytes = 16u << 20;
+  options.log.buffer_bytes = 16u << 20;
   TestDatabase db(options);
   const std::string megabyte(1u << 20, 'm');
   const std::string largest(kMaxPayloadBytes, 'l');
@@ -186,7 +186,7 @@ TEST(DatabaseTest, transaction_over_half_of_the_ring_is_too_large) {
 // Whether a transaction fits does not depend on what the session has logged before.
 TEST(DatabaseTest, transactions_of_less_than_half_of_the_ring_fit_one_after_the_other) {
   Options options = small_options("");
-  options.log_buffer_bytes = 64u << 10;
+  options.log.buffer_bytes = 64u << 10;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   const std::string payload(25'000, 'x');
@@ -343,7 +343,7 @@ TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
     must(db.close());
   }
   Options none = options;
-  none.logging = Logging::kNone;
+  none.log.kind = Logging::kNone;
   EXPECT_EQ(Database::open(none).code(), ErrorCode::kInvalidArgument);
 
   move_files(directory, other, "savepoint");
@@ -466,7 +466,7 @@ TEST(DatabaseTest, memory_is_reserved_up_to_its_bound) {
 TEST(DatabaseTest, spent_memory_is_an_error_for_writers_only) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
-  options.logging = Logging::kNone;
+  options.log.kind = Logging::kNone;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   must(db->transact([&](Txn& txn) { return txn.put(tree, "first", "row"); }));

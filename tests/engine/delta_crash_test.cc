@@ -69,8 +69,8 @@ class DeltaLife {
   Status open() {
     Options options = small_options("/failing");
     options.memory_bytes = 64u << 20;
-    options.log_buffer_bytes = 256u << 10;
-    options.log_segment_bytes = 1u << 20;
+    options.log.buffer_bytes = 256u << 10;
+    options.log.segment_bytes = 1u << 20;
     options.sessions_max = 4;
     options.socs = 1;
     options.glean.touch_bytes = 0;

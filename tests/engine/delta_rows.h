@@ -24,9 +24,9 @@ namespace foedus::testing {
 inline Options delta_options() {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
-  options.log_buffer_bytes = 256u << 10;
+  options.log.buffer_bytes = 256u << 10;
   options.sessions_max = 8;
-  options.glean.volatile_percent = 3;
+  options.pages.volatile_percent = 3;
   return options;
 }
 

@@ -22,7 +22,7 @@ using testing::must;
 struct Small {
   explicit Small(FailingDevice* device) {
     Options options = testing::small_options("/failing");
-    options.log_buffer_bytes = 64u << 10;
+    options.log.buffer_bytes = 64u << 10;
     options.sessions_max = 2;
     engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = device}));
     storage_meta::StorageMeta meta;

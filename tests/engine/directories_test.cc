@@ -1,5 +1,5 @@
-// Options::dirs: the directories of files, the directories with which a database opens again, and
-// those that are refused.
+// FileOptions::dirs: the directories of files, the directories with which a database opens again,
+// and those that are refused.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,7 +21,7 @@ class DirectoriesTest : public ::testing::Test {
   std::string at(const std::string& name) const { return root_.path() + "/" + name; }
   Options options(const std::vector<std::string>& dirs = {}, std::uint32_t socs = 2) const {
     Options options = small_options(at("main"));
-    for (const std::string& name : dirs) options.dirs.push_back(at(name));
+    for (const std::string& name : dirs) options.files.dirs.push_back(at(name));
     options.socs = socs;
     options.glean.interval_us = 0;
     options.glean.log_bytes = 0;
@@ -30,7 +30,7 @@ class DirectoriesTest : public ::testing::Test {
   }
 
   static Options with_loggers(Options options, std::uint32_t loggers_per_soc) {
-    options.loggers_per_soc = loggers_per_soc;
+    options.log.loggers_per_soc = loggers_per_soc;
     return options;
   }
 
@@ -155,14 +155,14 @@ TEST_F(DirectoriesTest, a_directory_without_needed_files_may_be_left_out_and_is_
 TEST_F(DirectoriesTest, a_directory_with_needed_files_cannot_be_left_out) {
   live(options({"a", "b"}), 20);
   expect_refused(options({"a"}), "log-1-0000000");
-  expect_refused(options({"a"}), "option dirs leaves out " + at("b") + ", which may have it");
+  expect_refused(options({"a"}), "option files.dirs leaves out " + at("b") + ", which may have it");
   expect_refused(options(),
                  "leaves out " + at("a") + ", " + at("b") + ", one of which may have it");
   std::filesystem::create_directory(at("empty"));
   expect_refused(options({"a", "empty"}), "leaves out " + at("b"));
   EXPECT_TRUE(files("empty", "foedus.directory").empty());
   live(options({"b", "a"}), 10, true);
-  expect_refused(options({"b"}), "is missing, and option dirs leaves out " + at("a"));
+  expect_refused(options({"b"}), "is missing, and option files.dirs leaves out " + at("a"));
   live(options({"a", "b"}), 10);
 }
 
@@ -176,21 +176,21 @@ TEST_F(DirectoriesTest, directories_of_others_and_twice_the_same_are_refused) {
   live(options({"b"}), 10);
   expect_refused(options({"b", "a"}), at("a") + " belongs to another database");
   expect_refused(options({"b", "other"}), at("other") + " belongs to another database");
-  expect_refused(options({"b", "b"}), "option dirs names " + at("b"));
-  expect_refused(options({"b", "main"}), "option dirs names " + at("main"));
+  expect_refused(options({"b", "b"}), "option files.dirs names " + at("b"));
+  expect_refused(options({"b", "main"}), "option files.dirs names " + at("main"));
   std::filesystem::create_directory_symlink(at("b"), at("link"));
-  expect_refused(options({"b", "link"}), "option dirs names " + at("link"));
+  expect_refused(options({"b", "link"}), "option files.dirs names " + at("link"));
   Options of_others = options();
   of_others.dir = at("a");
   expect_refused(of_others, "holds files of a database of another directory");
   Options empty = options({"b"});
-  empty.dirs.push_back("");
-  expect_refused(empty, "option dirs[1] is empty");
-  empty.dirs.back() = std::string("x\0y", 3);
-  expect_refused(empty, "option dirs[1] has a zero byte at 1");
+  empty.files.dirs.push_back("");
+  expect_refused(empty, "option files.dirs[1] is empty");
+  empty.files.dirs.back() = std::string("x\0y", 3);
+  expect_refused(empty, "option files.dirs[1] has a zero byte at 1");
   Options many = options();
-  many.dirs.assign(kMaxSocs + 1, at("b"));
-  expect_refused(many, "option dirs has 65 directories");
+  many.files.dirs.assign(kMaxSocs + 1, at("b"));
+  expect_refused(many, "option files.dirs has 65 directories");
   live(options({"b"}), 10);
 }
 
@@ -225,25 +225,27 @@ TEST_F(DirectoriesTest, each_soc_has_its_loggers_and_their_files_in_its_director
 TEST_F(DirectoriesTest, the_number_of_loggers_is_checked_and_told) {
   live(options(), 10);
   Options many = with_loggers(options({}, 2), 33);
-  expect_refused(many, "option loggers_per_soc is 33, must be at most 32 with 2 SOCs");
-  expect_refused(with_loggers(options({}, 2), 65), "option loggers_per_soc is 65, must be 0 .. 64");
+  expect_refused(many, "option log.loggers_per_soc is 33, must be at most 32 with 2 SOCs");
+  expect_refused(with_loggers(options({}, 2), 65),
+                 "option log.loggers_per_soc is 65, must be 0 .. 64");
   const auto loggers_of = [](const Options& options) {
     Database db = must(Database::open(options));
     const EffectiveOptions effective = db.effective_options();
     must(db.close());
-    return std::pair(effective.options.loggers_per_soc, effective.loggers);
+    return std::pair(effective.options.log.loggers_per_soc, effective.loggers);
   };
   EXPECT_EQ(loggers_of(options({}, 2)), std::pair(1u, 2u));
   EXPECT_EQ(loggers_of(with_loggers(options({}, 3), 2)), std::pair(2u, 6u));
   Options none = with_loggers(options({}, 2), 40);
   none.dir = at("none");
-  none.logging = Logging::kNone;
+  none.log.kind = Logging::kNone;
   EXPECT_EQ(loggers_of(none), std::pair(40u, 0u));
 }
 
 TEST_F(DirectoriesTest, effective_options_name_the_directories) {
   Database db = must(Database::open(options({"a", "b"})));
-  EXPECT_EQ(db.effective_options().options.dirs, (std::vector<std::string>{at("a"), at("b")}));
+  EXPECT_EQ(db.effective_options().options.files.dirs,
+            (std::vector<std::string>{at("a"), at("b")}));
   must(db.close());
 }
 

@@ -30,10 +30,9 @@ class DiskBoundTest : public ::testing::Test {
     Options options = testing::small_options("");
     options.snapshots_kept = kept;
     options.glean.log_bytes = 0;  // when the test says so
-    options.glean.pages = 0;
     options.glean.interval_us = 0;
     options.glean.log_bytes_max = 512u << 20;
-    options.glean.volatile_percent = 90;
+    options.pages.volatile_percent = 90;
     return options;
   }
   void change(std::uint32_t first, std::uint32_t count) {

@@ -1,6 +1,6 @@
-// Options::device = kEmulated, and Options::snapshot_cache: a database on emulated non-volatile
-// memory counts its reads and writes there. Without the cache each page of a snapshot is read from
-// the device every time, and transactions see the same rows.
+// FileOptions::device = kEmulated, and PageOptions::snapshot_cache: a database on emulated
+// non-volatile memory counts its reads and writes there. Without the cache each page of a snapshot
+// is read from the device every time, and transactions see the same rows.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,17 +20,17 @@ constexpr std::uint64_t kRows = Storages::kRows;
 
 Options emulated(bool snapshot_cache) {
   Options options = testing::small_options("");
-  options.device = DeviceKind::kEmulated;
-  options.nvm_latency_ns = 100;
-  options.nvm_bandwidth_mb = 10'000;
-  options.snapshot_cache = snapshot_cache;
-  options.glean.volatile_percent = 0;  // all pages are dropped after a glean
+  options.files.device = DeviceKind::kEmulated;
+  options.emulation.nvm_latency_ns = 100;
+  options.emulation.nvm_bandwidth_mb = 10'000;
+  options.pages.snapshot_cache = snapshot_cache;
+  options.pages.volatile_percent = 0;  // all pages are dropped after a glean
   return options;
 }
 
 TEST(EmulatedDeviceTest, what_is_written_and_read_there_is_counted) {
   TestDatabase db(emulated(true));
-  EXPECT_EQ(db->effective_options().options.device, DeviceKind::kEmulated);
+  EXPECT_EQ(db->effective_options().options.files.device, DeviceKind::kEmulated);
   Storages(&*db).write('a', 0, kRows);
   must(db->glean());
   const NvmStats written = db->stats().nvm;
@@ -80,11 +80,11 @@ TEST(EmulatedDeviceTest, without_the_cache_each_page_is_read_anew_and_nothing_el
 }
 
 TEST(EmulatedDeviceTest, a_speed_out_of_range_is_refused) {
-  for (const auto bad : {&Options::nvm_latency_ns, &Options::nvm_write_latency_ns,
-                         &Options::nvm_bandwidth_mb}) {
+  for (const auto bad : {&EmulationOptions::nvm_latency_ns, &EmulationOptions::nvm_write_latency_ns,
+                         &EmulationOptions::nvm_bandwidth_mb}) {
     Options options = emulated(true);
     options.dir = "/tmp/foedus-never-made";
-    options.*bad = 1'000'001;
+    options.emulation.*bad = 1'000'001;
     const Result<Database> opened = Database::open(options);
     EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument);
     EXPECT_NE(opened.status().message().find("nvm_"), std::string_view::npos);

@@ -27,9 +27,9 @@ class GleanRoundsTest : public ::testing::Test {
     // 16 MiB for the 4096 pages, and the rest for the cache, the gleaner and log buffers.
     options.memory_bytes = (66u << 20) + engine::kOwnRingBytes;
     options.glean.memory_bytes = 16u << 20;
-    options.glean.cache_bytes = 32u << 20;
-    options.glean.volatile_percent = 90;
-    options.log_buffer_bytes = 256u << 10;
+    options.pages.cache_bytes = 32u << 20;
+    options.pages.volatile_percent = 90;
+    options.log.buffer_bytes = 256u << 10;
     options.socs = 1;
     options.sessions_max = 4;
     engine_ = must(engine::Engine::open(options, {.runtime = &runtime_, .device = &device_}));

@@ -159,7 +159,7 @@ TEST(GleaningTest, a_glean_at_rest_leaves_next_to_no_volatile_page_and_no_record
 
 TEST(GleaningTest, a_glean_that_begins_by_itself_drops_all_where_no_volatile_page_is_to_stay) {
   Options options = small_options("");
-  options.glean.volatile_percent = 0;
+  options.pages.volatile_percent = 0;
   options.glean.interval_us = 10'000;
   TestDatabase db(options);
   Model model(*db, kWithTree, 4);
@@ -188,7 +188,7 @@ TEST(GleaningTest, a_reopened_database_is_its_newest_snapshot_and_what_the_log_h
 
 TEST(GleaningTest, the_log_that_a_snapshot_covers_is_removed) {
   Options options = small_options("");
-  options.log_segment_bytes = 1u << 20;
+  options.log.segment_bytes = 1u << 20;
   TestDatabase db(options);
   Model model(*db, kWithTree, 3);
   const auto segments = [&] {
@@ -360,7 +360,7 @@ TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
 TEST(GleaningTest, pages_in_use_are_spared_where_memory_asks_for_room) {
   Options options = small_options("");
   options.memory_bytes = 256u << 20;
-  options.glean.volatile_percent = 1;
+  options.pages.volatile_percent = 1;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   constexpr std::uint32_t kRounds = 20'000;

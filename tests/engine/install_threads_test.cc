@@ -27,9 +27,9 @@ constexpr std::uint64_t kRows = 60'000;
 Options options_for(std::uint32_t installers, std::uint32_t socs = 1) {
   Options options = testing::small_options("");
   options.memory_bytes = 512u << 20;
-  options.log_segment_bytes = 16u << 20;
+  options.log.segment_bytes = 16u << 20;
   options.socs = socs;
-  options.numa_binding = Facility::kOff;
+  options.pages.numa_binding = Facility::kOff;
   options.glean.installers = installers;
   options.glean.interval_us = 0;
   return options;

@@ -84,7 +84,7 @@ TEST(KeptSnapshotsTest, a_storage_that_is_made_beside_a_snapshot_is_news) {
   Options options = options_of(2);
   options.socs = 2;
   options.sessions_max = 33;  // so that the engine's own session has the second SOC
-  options.numa_binding = Facility::kOff;
+  options.pages.numa_binding = Facility::kOff;
   TestDatabase db(options);
   must(db->open_hash("first"));
   {

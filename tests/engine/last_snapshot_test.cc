@@ -18,7 +18,7 @@ class LastSnapshotTest : public ::testing::Test {
  protected:
   Options options(std::uint64_t close_us) {
     Options options = testing::small_options(directory_.path());
-    options.log_segment_bytes = 1u << 20;
+    options.log.segment_bytes = 1u << 20;
     options.glean.close_us = close_us;
     options.log_sink = [this](LogLevel, std::string_view line) {
       const std::lock_guard lock(mutex_);

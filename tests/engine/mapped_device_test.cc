@@ -1,6 +1,6 @@
-// Options::device: on persistent memory a database is durable by stores; without any it says so and
-// works as on files. Method: the program defines calls of libpmem and of the C library itself; they
-// report persistent memory, and count.
+// FileOptions::device: on persistent memory a database is durable by stores; without any it says so
+// and works as on files. Method: the program defines calls of libpmem and of the C library itself;
+// they report persistent memory, and count.
 #ifdef FOEDUS_HAVE_LIBPMEM
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class MappedDeviceTest : public ::testing::Test {
 
   Options options() {
     Options options = testing::small_options("");
-    options.device = DeviceKind::kMapped;
+    options.files.device = DeviceKind::kMapped;
     options.durability = Durability::kSync;
     options.log_sink = [this](LogLevel level, std::string_view line) {
       if (level == LogLevel::kWarning) warnings_.emplace_back(line);
@@ -84,7 +84,7 @@ class MappedDeviceTest : public ::testing::Test {
 // them and whichever reads them.
 TEST_F(MappedDeviceTest, a_database_lives_on_it_and_moves_from_one_device_to_the_other) {
   TestDatabase db(options());
-  EXPECT_EQ(db->effective_options().options.device, DeviceKind::kMapped);
+  EXPECT_EQ(db->effective_options().options.files.device, DeviceKind::kMapped);
   EXPECT_FALSE(db->effective_options().direct_io);
   write(&*db, 'a', 1'000);
   for (const bool persistent : {true, false, true, true}) {
@@ -117,7 +117,7 @@ TEST_F(MappedDeviceTest, commits_become_durable_without_a_call) {
 TEST_F(MappedDeviceTest, where_memory_is_not_persistent_it_says_so) {
   is_persistent = false;
   TestDatabase db(options());
-  EXPECT_EQ(db->effective_options().options.device, DeviceKind::kFile);
+  EXPECT_EQ(db->effective_options().options.files.device, DeviceKind::kFile);
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_NE(warnings_[0].find("persistent memory"), std::string::npos) << warnings_[0];
   write(&*db, 'a', 100);
@@ -128,7 +128,7 @@ TEST_F(MappedDeviceTest, where_memory_is_not_persistent_it_says_so) {
 TEST_F(MappedDeviceTest, a_device_that_is_none_is_refused) {
   Options options = this->options();
   options.dir = "/tmp/foedus-never-made";
-  options.device = static_cast<DeviceKind>(7);
+  options.files.device = static_cast<DeviceKind>(7);
   EXPECT_EQ(Database::open(options).code(), ErrorCode::kInvalidArgument);
 }
 

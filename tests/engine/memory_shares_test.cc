@@ -27,7 +27,7 @@ Options options_for(std::uint64_t memory_bytes) {
   options.dir = "/none";
   options.memory_bytes = memory_bytes;
   options.glean.memory_bytes = std::max(memory_bytes / 8, 16 * kMiB);
-  options.glean.cache_bytes = memory_bytes / 4;
+  options.pages.cache_bytes = memory_bytes / 4;
   return options;
 }
 
@@ -69,9 +69,9 @@ TEST(MemorySharesTest, all_parts_are_memory_bytes) {
     const MemoryShares shares = must(engine::share_memory(options));
     EXPECT_EQ(shares.sessions_on_demand, sessions) << memory_bytes;
     EXPECT_EQ(shares.page_bytes + shares.session_bytes + engine::kOwnRingBytes +
-                  options.glean.memory_bytes + options.glean.cache_bytes,
+                  options.glean.memory_bytes + options.pages.cache_bytes,
               memory_bytes);
-    EXPECT_GE(shares.session_bytes, options.log_buffer_bytes + 2 * kMiB);
+    EXPECT_GE(shares.session_bytes, options.log.buffer_bytes + 2 * kMiB);
     EXPECT_LE(shares.page_bytes_left, shares.page_bytes);
     EXPECT_GE(shares.page_bytes, memory_bytes / 5);
   }
@@ -82,17 +82,17 @@ TEST(MemorySharesTest, what_is_not_used_is_the_pages) {
   options.sessions_max = 2;
   EXPECT_LE(must(engine::share_memory(options)).session_bytes, 60 * kMiB);
   options.sessions_max = 128;
-  options.logging = Logging::kNone;
+  options.log.kind = Logging::kNone;
   const MemoryShares shares = must(engine::share_memory(options));
   EXPECT_EQ(shares.page_bytes + shares.session_bytes + engine::kOwnRingBytes, 1024 * kMiB);
 }
 
 TEST(MemorySharesTest, memory_for_no_log_buffer_is_refused_by_name) {
   Options options = options_for(64 * kMiB);
-  options.log_buffer_bytes = 32 * kMiB;
+  options.log.buffer_bytes = 32 * kMiB;
   const Result<MemoryShares> shares = engine::share_memory(options);
   EXPECT_EQ(shares.code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(shares.status().message().find("log_buffer_bytes"), std::string::npos);
+  EXPECT_NE(shares.status().message().find("log.buffer_bytes"), std::string::npos);
 }
 
 // Goal: gleans free volatile pages also if log buffers have most of memory: a writer lacks memory
@@ -131,7 +131,7 @@ TEST(MemorySharesTest, an_explicit_session_writes_more_than_there_is_memory_for)
 TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken) {
   Options options;
   options.memory_bytes = 256 * kMiB;
-  options.glean.volatile_percent = 90;
+  options.pages.volatile_percent = 90;
   options.sessions_max = 1'000;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));

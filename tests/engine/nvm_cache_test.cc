@@ -1,4 +1,4 @@
-// Options::nvm_cache: pages of snapshots on non-volatile memory that DRAM keeps in part.
+// PageOptions::nvm_cache: pages of snapshots on non-volatile memory that DRAM keeps in part.
 // Transactions see the same rows as with whole pages, fewer lines are loaded, and unverified bytes
 // do no harm.
 #include <gtest/gtest.h>
@@ -26,10 +26,10 @@ constexpr std::uint64_t kRows = Storages::kRows;
 
 Options options_of(NvmCache cache) {
   Options options = testing::small_options("");
-  options.device = DeviceKind::kEmulated;
-  options.nvm_latency_ns = 0;
-  options.nvm_cache = cache;
-  options.glean.volatile_percent = 0;  // all pages are dropped after a glean
+  options.files.device = DeviceKind::kEmulated;
+  options.emulation.nvm_latency_ns = 0;
+  options.pages.nvm_cache = cache;
+  options.pages.volatile_percent = 0;  // all pages are dropped after a glean
   return options;
 }
 
@@ -39,7 +39,7 @@ class NvmCacheTest : public ::testing::TestWithParam<NvmCache> {};
 // restart, are the same however their pages are kept.
 TEST_P(NvmCacheTest, rows_are_what_they_are_with_whole_pages) {
   TestDatabase db(options_of(GetParam()));
-  EXPECT_EQ(db->effective_options().options.nvm_cache, GetParam());
+  EXPECT_EQ(db->effective_options().options.pages.nvm_cache, GetParam());
   {
     Storages storages(&*db);
     storages.write('a', 0, kRows);
@@ -132,9 +132,9 @@ TEST_P(NvmCacheTest, a_row_that_is_alone_is_found) {
 TEST(NvmCacheAutoTest, lines_are_for_memory_that_is_fast) {
   for (const std::uint64_t latency : {1'000, 1'001}) {
     Options options = options_of(NvmCache::kAuto);
-    options.nvm_latency_ns = latency;
+    options.emulation.nvm_latency_ns = latency;
     TestDatabase db(options);
-    EXPECT_EQ(db->effective_options().options.nvm_cache,
+    EXPECT_EQ(db->effective_options().options.pages.nvm_cache,
               latency == 1'000 ? NvmCache::kAuto : NvmCache::kPages);
   }
 }
@@ -143,7 +143,7 @@ TEST(NvmCacheAutoTest, lines_are_for_memory_that_is_fast) {
 TEST(NvmCacheAutoTest, lines_are_for_what_memory_has_no_room_for) {
   Options options = options_of(NvmCache::kAuto);
   options.memory_bytes = 64u << 20;
-  options.glean.cache_bytes = 1u << 20;
+  options.pages.cache_bytes = 1u << 20;
   TestDatabase db(options);
   constexpr std::uint64_t kMany = 6'000;
   const Masstree tree = must(db->open_masstree("tree"));
@@ -219,9 +219,9 @@ TEST(NvmCacheLinesTest, a_page_of_which_all_rows_are_read_becomes_a_whole_one) {
 TEST(NvmCacheLinesTest, files_that_are_no_memory_are_read_by_pages) {
   for (const NvmCache cache : {NvmCache::kMiniPages, NvmCache::kHybrid, NvmCache::kDirect}) {
     Options options = options_of(cache);
-    options.device = DeviceKind::kFile;
+    options.files.device = DeviceKind::kFile;
     TestDatabase db(options);
-    EXPECT_EQ(db->effective_options().options.nvm_cache, NvmCache::kPages);
+    EXPECT_EQ(db->effective_options().options.pages.nvm_cache, NvmCache::kPages);
   }
 }
 

@@ -27,10 +27,10 @@ using testing::TestDatabase;
 struct Small {
   explicit Small(FailingDevice* device, std::uint32_t socs = 1) {
     Options options = testing::small_options("/failing");
-    options.log_buffer_bytes = 64u << 10;
+    options.log.buffer_bytes = 64u << 10;
     options.sessions_max = 4;
     options.socs = socs;
-    options.log_segment_bytes = 1u << 20;
+    options.log.segment_bytes = 1u << 20;
     opened = Engine::open(options, {.runtime = &runtime, .device = device});
     if (opened.is_ok()) engine = std::move(opened).value();
   }
@@ -294,7 +294,7 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
 // created in one segment, filled in others and dropped in yet another one.
 TEST(RecoveryTest, a_storage_is_created_filled_and_dropped_in_different_segments) {
   Options options = testing::small_options("");
-  options.log_segment_bytes = 1u << 20;
+  options.log.segment_bytes = 1u << 20;
   options.glean.log_bytes = options.glean.log_bytes_max = 0;
   TestDatabase db(options);
   constexpr unsigned kRows = 1'500;  // more than fit into a segment
@@ -393,7 +393,7 @@ TEST(RecoveryTest, tables_for_which_there_are_no_pages_are_refused_until_there_a
   Options tight = options;
   tight.memory_bytes = 64u << 20;
   tight.glean.memory_bytes = 32u << 20;
-  tight.glean.cache_bytes = 16u << 20;
+  tight.pages.cache_bytes = 16u << 20;
   const Result<Database> refused = Database::open(tight);
   EXPECT_EQ(refused.code(), ErrorCode::kOutOfMemory) << refused.status().message();
   Database db = must(Database::open(options));

@@ -25,7 +25,7 @@ struct Placed {
     Options options = testing::small_options("/failing");
     options.sessions_max = sessions_max;
     options.socs = socs;
-    options.loggers_per_soc = loggers_per_soc;
+    options.log.loggers_per_soc = loggers_per_soc;
     runtime.set_processors(processors);
     opened = Engine::open(options, {.runtime = &runtime, .device = &device});
     must(opened.status());
@@ -301,7 +301,7 @@ TEST(SessionPlacesTest, nothing_is_bound_to_emulated_socs_and_options_say_so) {
   testing::TestDirectory directory;
   Options options = testing::small_options(directory.path());
   options.socs = numa::Topology::make(0)->socs() + 1;
-  options.numa_binding = Facility::kRequire;
+  options.pages.numa_binding = Facility::kRequire;
   const Status refused = Database::open(options).status();
   EXPECT_EQ(refused.code(), ErrorCode::kNotSupported) << refused.message();
 }
@@ -309,7 +309,7 @@ TEST(SessionPlacesTest, nothing_is_bound_to_emulated_socs_and_options_say_so) {
 TEST(SessionPlacesTest, binding_is_reported_where_memory_and_threads_are_bound) {
   for (const Facility binding : {Facility::kOff, Facility::kTry}) {
     Options options = testing::small_options("");
-    options.numa_binding = binding;
+    options.pages.numa_binding = binding;
     testing::TestDatabase db(options);
     const Result<numa::Topology> topology = numa::Topology::make(0);
     EXPECT_EQ(db->effective_options().numa_binding, topology->can_bind(binding));

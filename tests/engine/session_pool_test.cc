@@ -113,7 +113,7 @@ TEST(SessionPoolTest, a_session_of_an_explicit_owner_is_lent_to_none) {
 // of growing size, whose rows are read within and after.
 TEST(SessionPoolTest, a_log_buffer_grows_with_its_transactions) {
   Options options = testing::small_options("");
-  options.log_buffer_bytes = 8u << 20;
+  options.log.buffer_bytes = 8u << 20;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   const std::uint64_t small = db->stats().log_buffer_bytes;

@@ -346,7 +346,7 @@ TEST(SnapshotIsolationTest, what_does_not_belong_to_it_is_refused) {
           .code(),
       ErrorCode::kInvalidArgument);
   Options none = small_options("");
-  none.logging = Logging::kNone;
+  none.log.kind = Logging::kNone;
   TestDatabase unlogged(none);
   for (const SnapshotOptions& asked :
        {SnapshotOptions{}, {.at_least = Epoch(1)}, {.newest_existing = true}}) {
@@ -424,7 +424,7 @@ TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
 // frames: its cursors hold ids and copies.
 TEST(SnapshotIsolationTest, a_scan_may_be_much_longer_than_the_page_cache) {
   Options options = options_of(1);
-  options.glean.cache_bytes = 512u << 10;
+  options.pages.cache_bytes = 512u << 10;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   constexpr std::uint32_t kRows = 20'000;

@@ -1,5 +1,5 @@
-// Options::ssd_dirs: snapshots on non-volatile memory and an SSD. Rows are the same wherever their
-// pages lie and move; limits are kept; a directory that is left out, lost or full has a name.
+// TierOptions::ssd_dirs: snapshots on non-volatile memory and an SSD. Rows are the same wherever
+// their pages lie and move; limits are kept; a directory that is left out, lost or full has a name.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -37,12 +37,12 @@ class TiersTest : public ::testing::TestWithParam<DeviceKind> {
   std::string at(const std::string& name) const { return root_.path() + "/" + name; }
   Options options() const {
     Options options = small_options(at("main"));
-    options.ssd_dirs = {at("ssd")};
-    options.nvm_bytes = 6 * kMib;
-    options.device = GetParam();
-    options.nvm_latency_ns = 0;
-    options.glean.volatile_percent = 0;  // all pages are dropped after a glean
-    options.glean.cache_bytes = 4 * kMib;
+    options.tiers.ssd_dirs = {at("ssd")};
+    options.tiers.nvm_bytes = 6 * kMib;
+    options.files.device = GetParam();
+    options.emulation.nvm_latency_ns = 0;
+    options.pages.volatile_percent = 0;  // all pages are dropped after a glean
+    options.pages.cache_bytes = 4 * kMib;
     options.glean.interval_us = 0;
     options.glean.log_bytes = 0;
     options.glean.log_bytes_max = 1u << 30;
@@ -149,7 +149,7 @@ TEST_P(TiersTest, rows_are_read_in_place_on_memory_and_by_pages_elsewhere) {
   }
   for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
     Options in_place = options();
-    in_place.nvm_cache = cache;
+    in_place.pages.nvm_cache = cache;
     Database db = must(Database::open(in_place));
     EXPECT_GE(db.stats().tiers.ssd_bytes, 6 * kMib);
     EXPECT_EQ(difference(db, 0, kRows, 1), "");
@@ -161,7 +161,7 @@ TEST_P(TiersTest, rows_are_read_in_place_on_memory_and_by_pages_elsewhere) {
 // rows over and over, another one writes and gleans.
 TEST_P(TiersTest, rows_are_read_while_they_move) {
   Options moving = options();
-  moving.nvm_bytes = 24 * kMib;
+  moving.tiers.nvm_bytes = 24 * kMib;
   Database db = must(Database::open(moving));
   write(db, 0, kRows, 1);
   must(db.glean());
@@ -187,7 +187,7 @@ TEST_P(TiersTest, rows_are_read_while_they_move) {
 // Method: all rows are read in turn; the cache in DRAM holds a quarter of them.
 TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
   Options large = options();
-  large.nvm_bytes = 64 * kMib;
+  large.tiers.nvm_bytes = 64 * kMib;
   {
     Options small = options();  // so that nearly all lies on the SSD
     Database db = must(Database::open(small));
@@ -226,7 +226,7 @@ TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
 // Method: rows are read in random order; memory holds a part of them.
 TEST_P(TiersTest, pages_that_are_read_again_get_the_room_of_pieces) {
   Options halved = options();
-  halved.nvm_bytes = 8 * kMib;
+  halved.tiers.nvm_bytes = 8 * kMib;
   Database db = must(Database::open(halved));
   write(db, 0, kRows, 1);
   must(db.glean());
@@ -238,7 +238,7 @@ TEST_P(TiersTest, pages_that_are_read_again_get_the_room_of_pieces) {
       ASSERT_EQ(difference(db, row, row + 1, 1), "");
     }
     tiers = db.stats().tiers;
-    ASSERT_LE(tiers.nvm_bytes + tiers.cached_bytes, halved.nvm_bytes);
+    ASSERT_LE(tiers.nvm_bytes + tiers.cached_bytes, halved.tiers.nvm_bytes);
   } while (tiers.cached_bytes < 5 * kMib || tiers.nvm_bytes > 2 * kMib);
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
   // A new snapshot still gets space on memory.
@@ -291,8 +291,8 @@ TEST_P(TiersTest, superseded_pages_go_from_both_tiers) {
 
 TEST_P(TiersTest, both_full_tiers_are_an_error_with_a_name) {
   Options small = options();
-  small.nvm_bytes = 4 * kMib;
-  small.ssd_bytes = 4 * kMib;
+  small.tiers.nvm_bytes = 4 * kMib;
+  small.tiers.ssd_bytes = 4 * kMib;
   Database db = must(Database::open(small));
   write(db, 0, kRows, 1);
   const auto gleaned = db.glean();
@@ -318,10 +318,10 @@ TEST_P(TiersTest, staged_pages_wait_for_a_tier_that_is_left_out) {
   }
   stage_a_page();
   Options without = options();
-  without.ssd_dirs = {at("empty")};
+  without.tiers.ssd_dirs = {at("empty")};
   EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
-  without.ssd_dirs.clear();
-  without.nvm_bytes = 0;
+  without.tiers.ssd_dirs.clear();
+  without.tiers.nvm_bytes = 0;
   EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
   Database db = must(Database::open(options()));
   EXPECT_EQ(difference(db, 0, kRows, 1), "");
@@ -335,11 +335,11 @@ TEST_P(TiersTest, a_tier_that_is_left_out_or_lost_has_a_name) {
     must(db.close());
   }
   Options without = options();
-  without.ssd_dirs.clear();
-  without.nvm_bytes = 0;
+  without.tiers.ssd_dirs.clear();
+  without.tiers.nvm_bytes = 0;
   EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
   // The directory is found among the others, too.
-  without.dirs = {at("ssd")};
+  without.files.dirs = {at("ssd")};
   {
     Database db = must(Database::open(without));
     EXPECT_EQ(difference(db, 0, kRows, 1), "");
@@ -370,21 +370,21 @@ using TierOptionsTest = TiersTest;
 
 TEST_P(TierOptionsTest, wrong_ones_are_refused) {
   Options wrong = options();
-  wrong.nvm_bytes = 0;
+  wrong.tiers.nvm_bytes = 0;
   EXPECT_NE(refusal(wrong).find("nvm_bytes"), std::string::npos);
-  wrong.nvm_bytes = 1 * kMib;
+  wrong.tiers.nvm_bytes = 1 * kMib;
   EXPECT_NE(refusal(wrong).find("at least 4 MiB"), std::string::npos);
   wrong = options();
-  wrong.ssd_bytes = 1;
+  wrong.tiers.ssd_bytes = 1;
   EXPECT_NE(refusal(wrong).find("ssd_bytes"), std::string::npos);
   wrong = options();
-  wrong.ssd_dirs.clear();
+  wrong.tiers.ssd_dirs.clear();
   EXPECT_NE(refusal(wrong).find("ssd_dirs"), std::string::npos);
   wrong = options();
-  wrong.ssd_dirs = {at("main")};
-  EXPECT_NE(refusal(wrong).find("option ssd_dirs names"), std::string::npos);
-  wrong.ssd_dirs = {""};
-  EXPECT_NE(refusal(wrong).find("option ssd_dirs[0] is empty"), std::string::npos);
+  wrong.tiers.ssd_dirs = {at("main")};
+  EXPECT_NE(refusal(wrong).find("option tiers.ssd_dirs names"), std::string::npos);
+  wrong.tiers.ssd_dirs = {""};
+  EXPECT_NE(refusal(wrong).find("option tiers.ssd_dirs[0] is empty"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TierOptionsTest, ::testing::Values(DeviceKind::kFile),

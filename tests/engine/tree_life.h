@@ -25,8 +25,8 @@ class TreeLife {
                     OpenUntil until = OpenUntil::kRecovered, std::uint32_t snapshots_kept = 1) {
     Options options = small_options("/failing");
     options.memory_bytes = memory_bytes;
-    options.glean.volatile_percent = volatile_percent;
-    options.log_buffer_bytes = 256u << 10;
+    options.pages.volatile_percent = volatile_percent;
+    options.log.buffer_bytes = 256u << 10;
     options.sessions_max = 4;
     options.socs = 1;
     options.snapshots_kept = snapshots_kept;

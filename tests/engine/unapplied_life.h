@@ -27,7 +27,6 @@ inline Options unapplied_options() {
   options.glean.touch_bytes = 0;  // whatever the log has
   options.glean.log_bytes = 0;    // on request alone
   options.glean.log_bytes_max = 1u << 30;
-  options.glean.pages = 0;
   options.glean.interval_us = 0;
   return options;
 }

@@ -32,7 +32,7 @@ class WriteThrottleTest : public ::testing::Test {
  protected:
   void open(GleanOptions glean) {
     Options options = testing::small_options("");
-    glean.volatile_percent = 90;  // memory does not run short
+    options.pages.volatile_percent = 90;  // memory does not run short
     options.glean = glean;
     options.log_sink = [this](LogLevel, std::string_view line) {
       const std::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ class WriteThrottleTest : public ::testing::Test {
 constexpr std::uint64_t kSlackBytes = 4u << 20;
 
 TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a_glean) {
-  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  open({.log_bytes = 1u << 20, .log_bytes_max = 8u << 20});
   const std::uint64_t behind = behind_when_stopped();
   EXPECT_GE(behind, 8u << 20);
   EXPECT_LE(behind, (8u << 20) + kSlackBytes);
@@ -129,7 +129,7 @@ TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a
 // operator is told of both, and of the end. Method: while a writer comes to the bound of a stopped
 // gleaner, the test collects the limits of stats() and the lines of the log sink.
 TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_is_told) {
-  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 16u << 20});
+  open({.log_bytes = 1u << 20, .log_bytes_max = 16u << 20});
   Hold hold("gleaning:covered");
   std::thread writer([this] { change(~std::uint64_t{0}); });
   hold.wait_until_held();
@@ -223,35 +223,10 @@ TEST(WriteLimitTest, pages_last_until_the_glean_ends) {
   EXPECT_TRUE(std::isinf(engine::write_limit_of(pressure)));
 }
 
-// Goal: log of which each record takes a page slows writers even if it is short, but does not stop
-// them. Method: the pages for a byte are learned from a glean of such records. While the gleaner is
-// stopped a writer goes on far beyond eight times 1024 pages, far from the bound in bytes.
-TEST_F(WriteThrottleTest, writers_are_slowed_when_the_log_will_take_many_pages) {
-  open({.pages = 1'024, .log_bytes_max = 512u << 20});
-  change(30'000);
-  must((*db_)->glean());
-  Hold hold("gleaning:covered");
-  std::thread writer([this] { change(~std::uint64_t{0}); });
-  hold.wait_until_held();
-  std::uint64_t limit = 0;
-  while (limit == 0) {
-    limit = (*db_)->stats().write_limit_bytes_per_s;
-    std::this_thread::yield();
-  }
-  EXPECT_GT(limit, engine::WriteThrottle::kStopped);
-  // Nearly every change takes a page of its own.
-  const std::uint64_t before = changed_;
-  while (changed_ < before + 2 * 8 * 1'024) std::this_thread::yield();
-  EXPECT_GT((*db_)->stats().write_limit_bytes_per_s, engine::WriteThrottle::kStopped);
-  stop_ = true;
-  hold.release();
-  writer.join();
-}
-
 // Goal: close() leaves no thread waiting at the bound. Method: a callback, for which close() waits,
 // writes until it is stopped there; the gleaner goes on when the throttle does not step any more.
 TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_closed) {
-  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  open({.log_bytes = 1u << 20, .log_bytes_max = 8u << 20});
   Hold hold("gleaning:covered");
   Ticket ticket;
   must((*db_)->transact([&](Txn& txn) { return txn.increment(array_, 0, 0, 1); },
@@ -276,7 +251,7 @@ TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_
 // and slows writers; but no glean is made for it. Method: the clock stands still after a glean,
 // while a thread writes and the gleaner checks as often as it likes.
 TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
-  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  open({.log_bytes = 1u << 20, .log_bytes_max = 8u << 20});
   const std::uint64_t log_bytes = (*db_)->stats().log_bytes;
   const std::uint64_t gleans = (*db_)->stats().gleans;
   Hold hold("epoch:before_publish");
@@ -307,9 +282,8 @@ TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
 TEST(WriteThrottleAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
   Options options = testing::small_options("");
   options.glean.log_bytes = 0;
-  options.glean.pages = 0;
   options.glean.interval_us = 0;
-  options.glean.volatile_percent = 0;
+  options.pages.volatile_percent = 0;
   options.glean.log_bytes_max = 4u << 20;
   TestDatabase db(options);
   const Array array = must(db->open_array("array", 1'000, 2'000));

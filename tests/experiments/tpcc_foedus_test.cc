@@ -25,7 +25,7 @@ class TpccFoedusTest : public testing::TestWithParam<StorageChoice> {
     foedus::Options options;
     options.dir = dir_;
     options.memory_bytes = 256u << 20;
-    options.log_buffer_bytes = 1u << 20;
+    options.log.buffer_bytes = 1u << 20;
     return FoedusBackend::open(options, foedus::Durability::kAsync);
   }
 

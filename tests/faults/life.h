@@ -41,14 +41,14 @@ inline Options life_options(const std::string& dir) {
   options.dir = dir;
   options.socs = 1;
   options.memory_bytes = 64u << 20;
-  options.log_buffer_bytes = 256u << 10;
-  options.log_segment_bytes = 1u << 20;
+  options.log.buffer_bytes = 256u << 10;
+  options.log.segment_bytes = 1u << 20;
   options.sessions_max = 4;
   options.epoch_interval_us = 1'000;
-  options.huge_pages = Facility::kOff;
+  options.pages.huge_pages = Facility::kOff;
   options.glean.interval_us = 0;
   options.glean.memory_bytes = 16u << 20;
-  options.glean.cache_bytes = 1u << 20;
+  options.pages.cache_bytes = 1u << 20;
   return options;
 }
 

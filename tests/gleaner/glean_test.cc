@@ -50,7 +50,7 @@ class GleanTest : public ::testing::Test {
   // Opens the database, commits `count` random transactions, and closes it.
   void write(std::uint64_t count) {
     Options options = testing::small_options(directory_.path());
-    options.log_segment_bytes = 1u << 20;
+    options.log.segment_bytes = 1u << 20;
     options.socs = 2;
     Database db = Database::open(options).value();
     const Masstree tree = db.open_masstree("tree").value();

@@ -48,14 +48,15 @@ class SmallDatabase {
     Options options = testing::small_options("/failing");
     options.memory_bytes = 64u << 20;
     options.open_until = until;
-    options.log_segment_bytes = 1u << 20;
-    options.log_buffer_bytes = 64u << 10;
+    options.log.segment_bytes = 1u << 20;
+    options.log.buffer_bytes = 64u << 10;
     options.socs = 1;
     options.sessions_max = 2;
-    options.huge_pages = Facility::kTry;  // an open is a few faults of 2 MiB, not 900 of 4 KiB
-    options.numa_binding = Facility::kOff;
+    options.pages.huge_pages =
+        Facility::kTry;  // an open is a few faults of 2 MiB, not 900 of 4 KiB
+    options.pages.numa_binding = Facility::kOff;
     options.glean.memory_bytes = 32u << 20;
-    options.glean.cache_bytes = 1u << 20;
+    options.pages.cache_bytes = 1u << 20;
     FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
     FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
     FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));

@@ -102,7 +102,7 @@ void SessionWorker::run(std::uint64_t txns) {
     const auto body = [&](Txn& txn) { return random_body(txn, plan); };
     for (std::uint32_t tries = 0; tries < kTriesMax && !attempt(plan, body); ++tries) {
       random_ = before;  // repeat the transaction
-      plan.options.is_retry = plan.kind == TxnKind::kSerializable;
+      plan.is_retry = plan.kind == TxnKind::kSerializable;
     }
   }
   at_work = nullptr;
@@ -117,7 +117,7 @@ bool SessionWorker::attempt(const Plan& plan, Body&& body) {
   values_ = 0;
   is_on_tape_ = false;
   line_.begin_ns = now_ns();
-  Result<Txn> begun = session_.begin(plan.options);
+  Result<Txn> begun = plan.is_retry ? session_.retry(plan.options) : session_.begin(plan.options);
   if (!begun.is_ok()) {
     // The snapshot asked for has expired.
     if (begun.code() != ErrorCode::kNotFound) fail(begun.status());

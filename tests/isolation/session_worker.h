@@ -58,6 +58,7 @@ class SessionWorker {
     bool rolls_back = false;
     std::uint64_t covers = 0;  // the epoch that its snapshot has to cover; 0: any will do
     TxnOptions options;
+    bool is_retry = false;
   };
   Plan make_plan();
   // Returns false after a conflict, which is to be tried again.

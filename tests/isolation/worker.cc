@@ -18,17 +18,17 @@ Options options_of(const RunOptions& run) {
   options.dir = run.dir;
   options.socs = run.socs;
   options.memory_bytes = run.memory_bytes;
-  options.log_buffer_bytes = 1u << 20;
-  options.log_segment_bytes = 4u << 20;
+  options.log.buffer_bytes = 1u << 20;
+  options.log.segment_bytes = 4u << 20;
   options.sessions_max = run.sessions + 4;
   options.epoch_interval_us = run.epoch_interval_us;
   options.snapshots_kept = 3;
   options.glean.interval_us = run.gleans ? 100'000 : 0;
   options.glean.touch_bytes = 0;
   options.glean.log_bytes = run.gleans ? 4u << 20 : 0;
-  options.glean.volatile_percent = 0;  // all pages that did not change are dropped
+  options.pages.volatile_percent = 0;  // all pages that did not change are dropped
   options.glean.memory_bytes = 16u << 20;
-  options.glean.cache_bytes = (512u << 10) * std::max(1u, run.socs) * 2;
+  options.pages.cache_bytes = (512u << 10) * std::max(1u, run.socs) * 2;
   return options;
 }
 

@@ -32,27 +32,27 @@ Options options_of(const VictimPlan& plan) {
   options.dir = plan.dir;
   options.socs = plan.socs;
   if (plan.is_spread) {
-    options.dirs = {plan.dir + "-a", plan.dir + "-b"};
-    options.loggers_per_soc = 1 + plan.number % 3;
-    if (plan.number % 4 >= 2) std::swap(options.dirs[0], options.dirs[1]);
+    options.files.dirs = {plan.dir + "-a", plan.dir + "-b"};
+    options.log.loggers_per_soc = 1 + plan.number % 3;
+    if (plan.number % 4 >= 2) std::swap(options.files.dirs[0], options.files.dirs[1]);
   }
   if (plan.is_tiered) {
-    options.ssd_dirs = {plan.dir + "-ssd"};
-    options.nvm_bytes = 4u << 20;
+    options.tiers.ssd_dirs = {plan.dir + "-ssd"};
+    options.tiers.nvm_bytes = 4u << 20;
   }
-  options.device = plan.device;
+  options.files.device = plan.device;
   options.memory_bytes = plan.memory_bytes;
-  options.log_buffer_bytes = 1u << 20;
-  options.log_segment_bytes = 4u << 20;
+  options.log.buffer_bytes = 1u << 20;
+  options.log.segment_bytes = 4u << 20;
   options.epoch_interval_us = 2'000;
   options.sessions_max = plan.tellers + plan.tpcc_sessions + 8;
   options.snapshots_kept = 2;
   options.glean.interval_us = 50'000;
   options.glean.log_bytes = 2u << 20;
   if (plan.number % 2 == 0) options.glean.touch_bytes = 0;
-  options.glean.volatile_percent = plan.number % 3 == 0 ? 60 : 0;
+  options.pages.volatile_percent = plan.number % 3 == 0 ? 60 : 0;
   options.glean.memory_bytes = 16u << 20;
-  options.glean.cache_bytes = 8u << 20;
+  options.pages.cache_bytes = 8u << 20;
   return options;
 }
 

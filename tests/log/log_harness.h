@@ -220,7 +220,7 @@ class LogRun {
 
  private:
   FailingDevice* const device_;
-  const LogOptions options_;
+  const LogSettings options_;
   bool clock_runs_ = false;
 };
 

@@ -141,17 +141,15 @@ TEST(MessagesTest, options_out_of_their_range_say_which_bound_in_its_unit) {
             "invalid_argument: option memory_bytes is 1000, must be at least 64 MiB");
   EXPECT_EQ(line([](Options* o) { o->memory_bytes = std::uint64_t{1} << 50; }),
             "invalid_argument: option memory_bytes is 1125899906842624, must be at most 4 TiB");
-  EXPECT_EQ(line([](Options* o) { o->log_buffer_bytes = 1'000'000; }),
-            "invalid_argument: option log_buffer_bytes is 1000000, must be a power of two; the "
+  EXPECT_EQ(line([](Options* o) { o->log.buffer_bytes = 1'000'000; }),
+            "invalid_argument: option log.buffer_bytes is 1000000, must be a power of two; the "
             "next one is 1048576");
-  EXPECT_EQ(line([](Options* o) { o->log_segment_bytes = std::uint64_t{5} << 30; }),
-            "invalid_argument: option log_segment_bytes is 5368709120, must be at most 4 GiB");
+  EXPECT_EQ(line([](Options* o) { o->log.segment_bytes = std::uint64_t{5} << 30; }),
+            "invalid_argument: option log.segment_bytes is 5368709120, must be at most 4 GiB");
   EXPECT_EQ(line([](Options* o) { o->glean.log_bytes_max = 10; }),
             "invalid_argument: option glean.log_bytes_max is 10, must be at least 128 MiB");
   EXPECT_EQ(line([](Options* o) { o->sessions_max = 5000; }),
             "invalid_argument: option sessions_max is 5000, must be 1 .. 1024");
-  EXPECT_EQ(line([](Options* o) { o->glean.pages = 5; }),
-            "invalid_argument: option glean.pages is 5, must be at least 1024");
 }
 
 TEST(MessagesTest, addresses_that_cannot_be_reserved_call_for_less_memory_bytes) {
@@ -205,15 +203,15 @@ TEST(MessagesTest, a_transaction_within_another_one_is_told_to_pass_the_txn_down
 
 TEST(MessagesTest, a_transaction_over_its_log_buffer_is_told_to_commit_in_batches) {
   Options options = small_options("");
-  options.log_buffer_bytes = 64u << 10;
+  options.log.buffer_bytes = 64u << 10;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   const Status status = db->transact([&](Txn& txn) -> Status {
     for (std::uint32_t i = 0;; ++i) FOEDUS_CHECK(txn.put(tree, key(i), std::string(100, 'x')));
   });
   EXPECT_NE(line_of(status).find(
-                "the transaction's log records are over half of log_buffer_bytes (65536); commit "
-                "in batches, or raise Options::log_buffer_bytes"),
+                "the transaction's log records are over half of log.buffer_bytes (65536); commit "
+                "in batches, or raise LogOptions::buffer_bytes"),
             std::string::npos)
       << line_of(status);
 }
@@ -269,7 +267,7 @@ TEST(MessagesTest, too_many_sessions_are_told_what_to_use_or_raise) {
 TEST(MessagesTest, a_full_memory_names_its_option_once) {
   Options options = small_options("");
   options.memory_bytes = 64u << 20;
-  options.logging = Logging::kNone;
+  options.log.kind = Logging::kNone;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   Status status;

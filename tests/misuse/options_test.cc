@@ -23,14 +23,14 @@ TEST(MisuseOptionsTest, an_enumerator_out_of_its_range_is_refused_at_open) {
     EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
     return status.message();
   };
-  EXPECT_EQ(refusal([](Options* o) { o->huge_pages = static_cast<Facility>(3); }),
-            "invalid_argument: option huge_pages is 3, must be 0 .. 2");
-  EXPECT_EQ(refusal([](Options* o) { o->numa_binding = static_cast<Facility>(200); }),
-            "invalid_argument: option numa_binding is 200, must be 0 .. 2");
-  EXPECT_EQ(refusal([](Options* o) { o->direct_io = static_cast<Facility>(4); }),
-            "invalid_argument: option direct_io is 4, must be 0 .. 2");
-  EXPECT_EQ(refusal([](Options* o) { o->logging = static_cast<Logging>(2); }),
-            "invalid_argument: option logging is 2, must be 0 .. 1");
+  EXPECT_EQ(refusal([](Options* o) { o->pages.huge_pages = static_cast<Facility>(3); }),
+            "invalid_argument: option pages.huge_pages is 3, must be 0 .. 2");
+  EXPECT_EQ(refusal([](Options* o) { o->pages.numa_binding = static_cast<Facility>(200); }),
+            "invalid_argument: option pages.numa_binding is 200, must be 0 .. 2");
+  EXPECT_EQ(refusal([](Options* o) { o->files.direct_io = static_cast<Facility>(4); }),
+            "invalid_argument: option files.direct_io is 4, must be 0 .. 2");
+  EXPECT_EQ(refusal([](Options* o) { o->log.kind = static_cast<Logging>(2); }),
+            "invalid_argument: option log.kind is 2, must be 0 .. 1");
   EXPECT_EQ(refusal([](Options* o) { o->durability = static_cast<Durability>(3); }),
             "invalid_argument: option durability is 3, must be 0 .. 1");
   EXPECT_EQ(refusal([](Options* o) { o->open_until = static_cast<OpenUntil>(7); }),

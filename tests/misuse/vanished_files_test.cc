@@ -17,9 +17,8 @@ using testing::TestDatabase;
 
 Options options_of_small_segments() {
   Options options = small_options("");
-  options.log_segment_bytes = 1u << 20;
+  options.log.segment_bytes = 1u << 20;
   options.glean.log_bytes = 0;
-  options.glean.pages = 0;
   options.glean.interval_us = 0;
   return options;
 }

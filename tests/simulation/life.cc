@@ -51,25 +51,24 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   options.dir = "/failing";
   options.socs = static_cast<std::uint32_t>(1 + random->below(4));
   options.memory_bytes = (96u + 32u * random->below(3)) << 20;
-  options.log_buffer_bytes = (64u << 10) << random->below(2);
-  options.log_segment_bytes = (1u + random->below(2)) << 20;
+  options.log.buffer_bytes = (64u << 10) << random->below(2);
+  options.log.segment_bytes = (1u + random->below(2)) << 20;
   options.sessions_max = sessions_max;
   options.epoch_interval_us = 200 + random->below(3) * 1'500;
   options.snapshots_kept = static_cast<std::uint32_t>(1 + random->below(3));
-  options.huge_pages = Facility::kOff;
-  options.numa_binding = Facility::kOff;
+  options.pages.huge_pages = Facility::kOff;
+  options.pages.numa_binding = Facility::kOff;
   options.glean.log_bytes = 1u << 20;
   // The least bound, so that writers have to wait.
   options.glean.log_bytes_max = 2u << 20;
-  options.glean.pages = 1'024;
   options.glean.interval_us = gleans ? 5'000 + random->below(20) * 10'000 : 0;
-  options.glean.volatile_percent = static_cast<std::uint32_t>(random->below(2) * 60);
-  if (!gleans) options.glean.volatile_percent = 90;
+  options.pages.volatile_percent = static_cast<std::uint32_t>(random->below(2) * 60);
+  if (!gleans) options.pages.volatile_percent = 90;
   options.glean.memory_bytes = (16u + 16u * random->below(2)) << 20;
   options.glean.mappers = static_cast<std::uint32_t>(random->below(4));
   options.glean.reducers = static_cast<std::uint32_t>(random->below(4));
   options.glean.installers = options.glean.reducers;
-  options.glean.cache_bytes = (512u << 10) * options.socs;
+  options.pages.cache_bytes = (512u << 10) * options.socs;
   if (random->below(2) == 0) options.glean.touch_bytes = 0;
   options.glean.close_us = gleans ? random->below(2) * 1'000'000 : 0;
   return options;
@@ -94,13 +93,12 @@ Result<occ::StorageControl*> Life::create(const StorageModel& storage) {
   return engine_->catalog().open(meta);
 }
 
-Result<Ticket> Life::transact(const Function& function, TxnOptions options) {
+Result<Ticket> Life::transact(const Function& function, const TxnOptions& options) {
   FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
   const bool is_of_snapshot = options.isolation == Isolation::kSnapshot;
   Result<Ticket> ticket(ErrorCode::kClosed);
   for (std::uint32_t tries = 1;; ++tries) {
-    options.is_retry = tries > 1;
-    ticket = transact_once(session, function, options);
+    ticket = transact_once(session, function, options, tries > 1);
     const bool is_last = is_of_snapshot || tries == kTriesMax;
     if (ticket.code() != ErrorCode::kConflict || is_last) break;
     session->back_off(tries);
@@ -110,8 +108,8 @@ Result<Ticket> Life::transact(const Function& function, TxnOptions options) {
 }
 
 Result<Ticket> Life::transact_once(engine::EngineSession* session, const Function& function,
-                                   const TxnOptions& options) {
-  FOEDUS_TRY(Txn txn, engine::begin_txn(session, options));
+                                   const TxnOptions& options, bool is_retry) {
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session, options, is_retry));
   Status status = function(&txn);
   if (status.is_ok()) return txn.commit();
   // An error that depends on reads which no longer hold is a conflict of the reads.

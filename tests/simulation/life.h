@@ -54,7 +54,7 @@ class Life {
   // Runs `function` as Database::transact() does, in a session of its own, with at most kTriesMax
   // tries after conflicts. A snapshot transaction has one try, because it never conflicts.
   using Function = std::function<Status(Txn*)>;
-  Result<Ticket> transact(const Function& function, TxnOptions options);
+  Result<Ticket> transact(const Function& function, const TxnOptions& options);
   // Reads all storages; the records of hash storages by `keys`.
   Reading read(const std::vector<std::string>& keys, const TxnOptions& options);
 
@@ -64,7 +64,7 @@ class Life {
   static constexpr std::uint32_t kTriesMax = 8;
 
   Result<Ticket> transact_once(engine::EngineSession* session, const Function& function,
-                               const TxnOptions& options);
+                               const TxnOptions& options, bool is_retry);
   Status read_storages(Txn* txn, const std::vector<std::string>& keys, Reading* reading);
   Status read_storage(Txn* txn, const std::vector<std::string>& keys, occ::StorageControl* control,
                       StorageModel* storage, std::string* wrong);

@@ -31,8 +31,8 @@ class RigSession {
         log_(ring_.get(), log_bytes, number, nullptr),
         ctx_({pool, &pages_, clock, &log_, number, 0}) {}
 
-  occ::TxnContext& begin(TxnOptions options = {}) {
-    ctx_.begin(options);
+  occ::TxnContext& begin(const TxnOptions& options = {}, bool is_retry = false) {
+    ctx_.begin(options, is_retry);
     return ctx_;
   }
   Status commit() {

@@ -60,7 +60,9 @@ class Storages {
     page::SessionPages& pages() { return pages_; }
     log::LogBuffer& log() { return log_; }
 
-    void begin(TxnOptions options = {}) { ctx_.begin(options); }
+    void begin(const TxnOptions& options = {}, bool is_retry = false) {
+      ctx_.begin(options, is_retry);
+    }
     Status commit() {
       Epoch epoch;
       return txn::commit(&ctx_, &epoch);

@@ -40,8 +40,8 @@ inline Options small_options(const std::string& dir) {
   Options options;
   options.dir = dir;
   options.memory_bytes = 256u << 20;
-  options.log_buffer_bytes = 1u << 20;
-  options.log_segment_bytes = 4u << 20;
+  options.log.buffer_bytes = 1u << 20;
+  options.log.segment_bytes = 4u << 20;
   options.sessions_max = 32;
   options.epoch_interval_us = 1'000;
   options.glean.close_us = 0;

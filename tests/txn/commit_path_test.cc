@@ -198,7 +198,7 @@ void expect_no_calls(const Options& options) {
   EXPECT_EQ(counts_one, trapped) << "of one call that was made";
   EXPECT_TRUE(failure.is_ok()) << failure.message();
   EXPECT_EQ(allocations.load(), 0u);
-  const std::uint64_t log_bytes_min = options.logging == Logging::kFiles ? 4 * kRingBytes : 0;
+  const std::uint64_t log_bytes_min = options.log.kind == Logging::kFiles ? 4 * kRingBytes : 0;
   EXPECT_GE(db->stats().log_bytes, log_bytes_min);
   if (!trapped) GTEST_SKIP() << "no seccomp here: system calls were not counted";
   EXPECT_EQ(counted, 0u) << "their numbers: " << ::testing::PrintToString(first_system_calls);
@@ -206,8 +206,8 @@ void expect_no_calls(const Options& options) {
 
 TEST(CommitPathTest, transactions_without_a_log_allocate_nothing_and_call_no_system) {
   Options options = testing::small_options("");
-  options.log_buffer_bytes = 16u << 20;
-  options.logging = Logging::kNone;
+  options.log.buffer_bytes = 16u << 20;
+  options.log.kind = Logging::kNone;
   expect_no_calls(options);
 }
 
@@ -215,8 +215,8 @@ TEST(CommitPathTest, transactions_without_a_log_allocate_nothing_and_call_no_sys
 // clock and the loggers wake by themselves.
 TEST(CommitPathTest, transactions_with_log_files_allocate_nothing_and_call_no_system) {
   Options options = testing::small_options("");
-  options.log_buffer_bytes = kRingBytes;
-  ASSERT_EQ(options.logging, Logging::kFiles);
+  options.log.buffer_bytes = kRingBytes;
+  ASSERT_EQ(options.log.kind, Logging::kFiles);
   expect_no_calls(options);
 }
 

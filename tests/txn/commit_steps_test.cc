@@ -192,7 +192,7 @@ TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) 
   commit_put(1, "read", "new");
   expect_conflict(0, ConflictReason::kRecordChanged);
   EXPECT_FALSE(is_locked("held"));
-  rig_.session(0).begin({.is_retry = true});
+  rig_.session(0).begin({}, true);
   ASSERT_EQ(ctx(0).locks().held().size(), 1u);
   EXPECT_EQ(ctx(0).locks().held().entries()[0].record, record_of("held"));
   rig_.session(0).rollback();

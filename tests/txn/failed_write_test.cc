@@ -14,7 +14,7 @@ using testing::TestDatabase;
 
 Options small_ring() {
   Options options = small_options("");
-  options.log_buffer_bytes = 64u << 10;
+  options.log.buffer_bytes = 64u << 10;
   return options;
 }
 

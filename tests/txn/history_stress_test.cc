@@ -170,7 +170,7 @@ Options options_of(const Plan& plan) {
   options.socs = plan.socs;
   options.sessions_max = std::max(options.sessions_max, plan.threads + 8);
   if (plan.gleans == 0) return options;
-  options.glean.volatile_percent = 0;
+  options.pages.volatile_percent = 0;
   options.glean.memory_bytes = 16u << 20;
   return options;
 }

@@ -427,7 +427,7 @@ TEST_F(SerializabilityTest, opposite_orders_of_get_for_update_end) {
   one.rollback();
   must(two.get_for_update_as<std::uint64_t>(tree_, "b"));
   EXPECT_TRUE(two.commit().is_ok());
-  Txn again = must(first_.begin({.is_retry = true}));
+  Txn again = must(first_.retry());
   must(again.get_for_update_as<std::uint64_t>(tree_, "b"));
   must(again.get_for_update_as<std::uint64_t>(tree_, "a"));
   must(again.put(tree_, "a", std::uint64_t{5}));

@@ -17,10 +17,10 @@ CLI::App* add_verb(CLI::App* app, const char* name, const char* about, Command* 
   CLI::App* const verb = app->add_subcommand(name, about);
   foedus::engine::DirectoryNames& names = command->directories;
   verb->add_option("--dir", names.dir, "directory of the database")->required();
-  verb->add_option("--dirs", names.dirs, "directories of its large files, as Options::dirs")
+  verb->add_option("--dirs", names.dirs, "directories of its large files, as FileOptions::dirs")
       ->delimiter(',');
   verb->add_option("--ssd-dirs", names.ssd_dirs,
-                   "directories of the SSD tier, as Options::ssd_dirs")
+                   "directories of the SSD tier, as TierOptions::ssd_dirs")
       ->delimiter(',');
   verb->add_flag("--json", command->is_json, "one JSON document instead of lines");
   return verb;

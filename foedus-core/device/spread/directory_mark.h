@@ -27,15 +27,15 @@ Identity make_identity(base::Random* random);
 struct DirectoryMark {
   struct Part {
     Identity identity;
-    std::string path;  // as Options::dirs named it last; for messages only
+    std::string path;  // as FileOptions::dirs named it last; for messages only
     friend bool operator==(const Part&, const Part&) = default;
   };
   Identity database;
-  // The directory's own identity, if it is one of Options::dirs; the main one (Options::dir) has
-  // none.
+  // The directory's own identity, if it is one of FileOptions::dirs; the main one (Options::dir)
+  // has none.
   std::optional<Identity> own;
-  // In the mark of the main directory: all directories of Options::dirs that may hold files, in any
-  // order. Else empty.
+  // In the mark of the main directory: all directories of FileOptions::dirs that may hold files, in
+  // any order. Else empty.
   std::vector<Part> parts;
   friend bool operator==(const DirectoryMark&, const DirectoryMark&) = default;
 };

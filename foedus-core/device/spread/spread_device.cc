@@ -85,8 +85,9 @@ Result<std::unique_ptr<SpreadDevice>> SpreadDevice::make(Device* main,
 Status SpreadDevice::look(std::uint64_t seed) {
   FOEDUS_TRY(found_mark_, read_mark(parts_[0]->device));
   if (found_mark_.has_value() && found_mark_->own.has_value()) {
-    return refused("directory " + path() +
-                   " holds files of a database of another directory (Options::dirs); open that");
+    return refused(
+        "directory " + path() +
+        " holds files of a database of another directory (FileOptions::dirs); open that");
   }
   base::Random random(seed);
   main_mark_.database =

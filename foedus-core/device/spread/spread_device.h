@@ -1,7 +1,7 @@
 #pragma once
 // SpreadDevice: a directory whose large files lie in several others. The main directory
-// (Options::dir) has the lock, the savepoint and the manifests; of the others (Options::dirs, one
-// for each SOC, say), number n % count has the large files with number n: log segments
+// (Options::dir) has the lock, the savepoint and the manifests; of the others (FileOptions::dirs,
+// one for each SOC, say), number n % count has the large files with number n: log segments
 // "log-<n>-...", snapshot files "snapshot-...-<n>", sorted runs "run-...-<n>-...".
 //
 //   V11 A large file is found in whichever directory it lies. So the order and the number of the

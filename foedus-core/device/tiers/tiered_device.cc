@@ -197,10 +197,11 @@ std::unique_ptr<ReadQueue> TieredDevice::make_read_queue() {
 Status TieredDevice::check_ssd_room_locked(std::uint64_t extents) const {
   const std::uint64_t limit = limits_.ssd_bytes;
   if (limit == 0 || (ssd_extents_ + extents) * kExtentBytes <= limit) return {};
-  return Status::error(ErrorCode::kOutOfSpace,
-                       path() + ": the SSD tier has " +
-                           std::to_string(ssd_extents_ * kExtentBytes) + " bytes of snapshots of " +
-                           "the " + std::to_string(limit) + " that option ssd_bytes gives it");
+  return Status::error(ErrorCode::kOutOfSpace, path() + ": the SSD tier has " +
+                                                   std::to_string(ssd_extents_ * kExtentBytes) +
+                                                   " bytes of snapshots of " + "the " +
+                                                   std::to_string(limit) +
+                                                   " that option tiers.ssd_bytes gives it");
 }
 
 Status TieredDevice::take_extent(bool* on_ssd) {

@@ -1,7 +1,7 @@
 #pragma once
 // DropGoal: the percentage of their memory down to which a glean drops volatile pages.
 //
-//   E44 A glean begins above GleanOptions::volatile_percent. If it dropped only the pages above it,
+//   E44 A glean begins above PageOptions::volatile_percent. If it dropped only the pages above it,
 //       writers would soon fill the memory again: gleans would be small, and each has fixed costs.
 //       So while writers have to wait for room, each glean drops more than the last one, down to a
 //       third of volatile_percent. While they do not wait, each drops less than the last one: pages

@@ -56,8 +56,8 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   // Open has checked kRequire, so a glean that does not get the facility now goes on without it.
-  if (parts_.options->huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
-  if (parts_.options->numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
+  if (parts_.options->pages.huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
+  if (parts_.options->pages.numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
   order.memory = tail == nullptr ? &memory_ : nullptr;
   return order;
 }

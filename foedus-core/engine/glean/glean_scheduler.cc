@@ -46,7 +46,7 @@ void GleanScheduler::make_last(std::uint64_t most_us) {
 // (E44) only if the glean will write little more than was logged, as for rows in key order. For
 // random rows, fewer and larger gleans write less.
 std::uint32_t GleanScheduler::begin_percent(std::uint64_t log_bytes) const {
-  const std::uint32_t percent = parts_.options->glean.volatile_percent;
+  const std::uint32_t percent = parts_.options->pages.volatile_percent;
   const bool is_cheap =
       parts_.forecast->expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
   return is_cheap ? parts_.installer->drop_goal().begin_percent(percent) : percent;
@@ -68,9 +68,8 @@ bool GleanScheduler::is_due(Drop* drop) const {
   const GleanOptions& options = parts_.options->glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
          (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
-         (options.pages != 0 && parts_.forecast->expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
-         (options.volatile_percent != 0 &&
+         (parts_.options->pages.volatile_percent != 0 &&
           parts_.installer->pages_above(begin_percent(behind)) != 0);
 }
 
@@ -143,7 +142,7 @@ std::uint64_t GleanScheduler::step_idle() {
   if (parts_.installer->settle_while_idle()) parts_.retention->stamp_removal();
   parts_.retention->make_wanted_tier_room();
   const bool is_early =
-      begin_percent(parts_.forecast->log_behind()) < parts_.options->glean.volatile_percent;
+      begin_percent(parts_.forecast->log_behind()) < parts_.options->pages.volatile_percent;
   return is_early ? kEarlyLookUs : kDueLookUs;
 }
 

@@ -39,7 +39,8 @@ bool PageRoom::make() {
   const page::PagePool& pool = *parts_.pool;
   const std::uint64_t before = pool.pages_in_use();
   if (!parts_.scheduler->glean({}).is_ok()) return false;
-  // A glean that ended before this one began may have made the room already.
+  // An earlier glean may have made pages free before `before` was read, and this glean none. So it
+  // is also enough that more than a sixteenth of all pages is free.
   const auto is_room = [&] {
     const std::uint64_t pages_max = pool.bytes_max() / page::kPageBytes;
     return pool.pages_in_use() < std::max(before, pages_max - pages_max / kRoomPart);

@@ -32,7 +32,7 @@ SnapshotInstaller::SnapshotInstaller(const Parts& parts)
   threads_ = std::make_unique<InstallThreads>(
       InstallThreads::Parts{.runtime = parts.runtime,
                             .topology = parts.topology,
-                            .numa_binding = parts.options->numa_binding,
+                            .numa_binding = parts.options->pages.numa_binding,
                             .clock = parts.clock,
                             .pool = parts.pool,
                             .first_slot = parts.install_sessions},
@@ -71,13 +71,13 @@ std::uint64_t SnapshotInstaller::pages_above(std::uint32_t percent) const {
 std::uint64_t SnapshotInstaller::pages_to_drop(Drop drop) const {
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   if (drop == Drop::kNone) return 0;
-  const bool drops_all = parts_.options->glean.volatile_percent == 0;
+  const bool drops_all = parts_.options->pages.volatile_percent == 0;
   return drop == Drop::kAll || drops_all ? kAll : pages_above(drop_goal_.percent());
 }
 
 // Chooses the goal of the next installation (E44).
 void SnapshotInstaller::choose_drop_goal() {
-  const std::uint32_t percent = parts_.options->glean.volatile_percent;
+  const std::uint32_t percent = parts_.options->pages.volatile_percent;
   const std::uint64_t waits = parts_.throttle->waits_for_memory();
   const bool have_waited = std::exchange(waits_for_memory_, waits) != waits;
   drop_goal_.next(percent, pages_above(percent) != 0, have_waited);

@@ -53,9 +53,11 @@ class SnapshotRetention {
 
   // ---- while no transaction reads volatile pages: recovery, and the last glean -----------------
 
-  // Takes over a durable manifest as the newest one, and makes its snapshot readable. `is_newest`:
-  // false for one that was found at open and will be followed by a newer one. REQUIRES: no
-  // transaction follows pointers of volatile pages to earlier snapshots any more.
+  // Takes over a durable manifest without an installation, and makes its snapshot readable. From
+  // then on no volatile page is taken to lead to an earlier snapshot: remove_superseded() removes
+  // those that are neither kept nor read. `is_newest`: false for a manifest found at open if a
+  // newer one follows; see NewestManifest::set_older(). REQUIRES: no transaction follows pointers
+  // of volatile pages to earlier snapshots any more.
   void take_uninstalled(const snapshot::Manifest& manifest, bool is_newest = true);
   // Removes manifests and files that are not needed (E16, E53). A later call tries those again that
   // could not be removed. REQUIRES: no transaction, open now or later, can follow a pointer of a

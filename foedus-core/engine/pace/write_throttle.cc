@@ -28,10 +28,6 @@ constexpr double kBacklogBalance = 0.325;
 // Least multiple of the gleaner's pace at which writers write, reached at twice kBacklogBalance.
 // The backlog then shrinks as fast as writers write, so there is no need to stop them.
 constexpr double kLeastOfPace = 0.5;
-// Bound of the backlog in expected pages, as a multiple of the pages at which a glean begins. It
-// slows writers, but does not stop them as the bound of bytes does: the estimate of pages may jump
-// after a glean that has written more pages than the one before.
-constexpr double kPagesFactor = 8;
 constexpr double kPagesReserve = 0.05;  // of all pages, for the installer and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;
 constexpr double kLeastOfLog = 1e6;  // least limit by log below its bound, in bytes a second
@@ -75,7 +71,7 @@ double write_limit_of(const MemoryPressure& pressure) {
   return bytes_left * 1e6 / std::max(pressure.release_us, kReleaseUsMin);
 }
 
-double WriteThrottle::limit_of_log(Shortage* shortage) const {
+double WriteThrottle::limit_of_log() const {
   const GleanOptions& options = parts_.options->glean;
   const GleanForecast& forecast = *parts_.forecast;
   const std::uint64_t behind = forecast.log_behind();
@@ -84,7 +80,6 @@ double WriteThrottle::limit_of_log(Shortage* shortage) const {
   pressure.bytes_per_s = forecast.bytes_per_s(backlog);
   pressure.free_share = kBacklogFree;
   pressure.bytes_left = kInfinite;
-  *shortage = Shortage::kLogBytes;
   if (options.log_bytes_max != 0) {
     const double bound = static_cast<double>(options.log_bytes_max);
     pressure.bytes_left = bound - static_cast<double>(behind);
@@ -92,17 +87,11 @@ double WriteThrottle::limit_of_log(Shortage* shortage) const {
     pressure.backlog_share = static_cast<double>(backlog) / bound;
     pressure.free_share = std::max(kBacklogFree, static_cast<double>(options.log_bytes) / bound);
   }
-  if (options.pages != 0) {
-    const double bound = kPagesFactor * static_cast<double>(options.pages);
-    const double backlog_share = static_cast<double>(forecast.expected_pages(backlog)) / bound;
-    if (backlog_share > pressure.backlog_share) *shortage = Shortage::kLogPages;
-    pressure.backlog_share = std::max(pressure.backlog_share, backlog_share);
-  }
   return write_limit_of(pressure);
 }
 
 double WriteThrottle::limit_of_memory() {
-  const std::uint32_t percent = parts_.options->glean.volatile_percent;
+  const std::uint32_t percent = parts_.options->pages.volatile_percent;
   const std::uint64_t in_use = parts_.pool->pages_in_use();
   learn_pages_per_byte(in_use);
   MemoryPressure pressure;
@@ -133,10 +122,9 @@ std::uint64_t WriteThrottle::step() {
   const std::uint64_t now_us = parts_.runtime->now_us();
   const std::uint64_t elapsed_us = now_us - stepped_us_;
   stepped_us_ = now_us;
-  Shortage shortage;
-  const double of_log = limit_of_log(&shortage);
+  const double of_log = limit_of_log();
   const double of_memory = limit_of_memory();
-  if (of_memory < of_log) shortage = Shortage::kMemory;
+  const auto shortage = of_memory < of_log ? Shortage::kMemory : Shortage::kLog;
   const bool is_in_vain = parts_.newest->has_failed() || parts_.log->has_failed();
   std::uint64_t limit = kUnlimited;
   if (is_in_vain) {
@@ -206,12 +194,7 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
            size_in_words(parts_.pool->bytes_max());
   }
   text += size_in_words(behind) + " of log are in no snapshot, ";
-  if (shortage == Shortage::kLogBytes) {
-    return text + "of at most " + size_in_words(options.log_bytes_max);
-  }
-  const std::uint64_t pages = parts_.forecast->expected_pages(behind);
-  return text + "and are expected to change " + std::to_string(pages) +
-         " pages; a glean begins at " + std::to_string(options.pages);
+  return text + "of at most " + size_in_words(options.log_bytes_max);
 }
 
 // Tells the operator when writers begin to wait, then every ten seconds, and when it is over.

@@ -99,9 +99,9 @@ class WriteThrottle final : public base::Task {
 
  private:
   // The resource that limits writers, for messages to the operator.
-  enum class Shortage : std::uint8_t { kLogBytes, kLogPages, kMemory };
+  enum class Shortage : std::uint8_t { kLog, kMemory };
 
-  double limit_of_log(Shortage* shortage) const;
+  double limit_of_log() const;
   double limit_of_memory();
   void learn_pages_per_byte(std::uint64_t in_use);
   void grant(std::uint64_t limit, std::uint64_t elapsed_us);

@@ -81,7 +81,7 @@ Result<char*> EngineSession::grow_ring(std::uint64_t bytes, bool is_needed) {
   Result<numa::SocMemory> ring = base::catching([&] {
     base::reserve_more(&old_rings_, 1);
     return numa::SocMemory::allocate_ring(*parts_.topology, soc(), bytes,
-                                          parts_.options->numa_binding);
+                                          parts_.options->pages.numa_binding);
   });
   if (!ring.is_ok()) {
     memory_->give_back(more);
@@ -98,7 +98,7 @@ void EngineSession::ring_has_moved(const log::RingMove& move) {
   ring_ = std::move(next_ring_);
 }
 
-Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
+Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_retry) {
   if (options.isolation == Isolation::kSnapshot) [[unlikely]] {
     FOEDUS_CHECK(enter_snapshot(options, covered));
   }
@@ -111,7 +111,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
   if (to_touch_ != nullptr) [[unlikely]]
     return begin_with_touch(options);
-  context_.begin(options);
+  context_.begin(options, is_retry);
   return {};
 }
 
@@ -120,9 +120,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
 // that is not serializable begins without the row: it writes nothing, and one on a snapshot never
 // needs it.
 Status EngineSession::begin_with_touch(const TxnOptions& options) {
-  TxnOptions without_locks = options;
-  without_locks.is_retry = false;
-  context_.begin(without_locks);
+  context_.begin(options);
   occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
   if (options.isolation != Isolation::kSerializable) return {};
   const OperationMark mark(slot_, context_.turn());

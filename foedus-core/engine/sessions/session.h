@@ -127,7 +127,7 @@ class EngineSession final : private log::RingSource {
   // foedus::Session::begin(), and nothing has begun. After any other error the transaction may have
   // begun: the caller calls rollback(). REQUIRES: the calling thread has claimed the session, and
   // Engine::wait_to_begin() has succeeded and returned `covered`.
-  Status begin(const TxnOptions& options, Epoch covered);
+  Status begin(const TxnOptions& options, Epoch covered, bool is_retry = false);
   // Returns the snapshot that a transaction of Isolation::kSnapshot reads; null: the empty
   // database.
   const ReadableSnapshot* snapshot() const { return snapshot_; }

@@ -20,7 +20,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_user(std::uint32_t n
                                                                  std::uint32_t soc,
                                                                  std::uint32_t turn) {
   const std::uint64_t ring_bytes =
-      std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
+      std::min(SessionMemory::kFirstRingBytes, options_.log.buffer_bytes);
   if (!parts_.memory->try_take(ring_bytes)) {
     return Status::error(
         ErrorCode::kOutOfMemory,
@@ -33,9 +33,9 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_user(std::uint32_t n
     return make({.number = number,
                  .soc = soc,
                  // Logger l is of SOC l % socs. Sessions of a SOC take its loggers in turn.
-                 .logger = soc + turn % options_.loggers_per_soc * options_.socs,
+                 .logger = soc + turn % options_.log.loggers_per_soc * options_.socs,
                  .log_buffer_bytes = ring_bytes,
-                 .log_buffer_bytes_max = options_.log_buffer_bytes,
+                 .log_buffer_bytes_max = options_.log.buffer_bytes,
                  .memory = parts_.memory});
   });
   if (!session.is_ok()) parts_.memory->give_back(ring_bytes);
@@ -62,7 +62,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_
   // An earlier run may have had a larger log_buffer_bytes. So rows of the tail may be too large for
   // a buffer of this run's users.
   const std::uint64_t bytes_max =
-      std::max<std::uint64_t>(options_.log_buffer_bytes, 4 * kMaxPayloadBytes);
+      std::max<std::uint64_t>(options_.log.buffer_bytes, 4 * kMaxPayloadBytes);
   const std::uint32_t number = options_.sessions_max + 2 + index;
   auto session = base::catching([&] {
     return make({.is_logged = false,
@@ -80,7 +80,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_
 Result<std::unique_ptr<EngineSession>> SessionFactory::make(const SessionShape& shape) {
   FOEDUS_TRY(numa::SocMemory ring,
              numa::SocMemory::allocate_ring(*parts_.session.topology, shape.soc,
-                                            shape.log_buffer_bytes, options_.numa_binding));
+                                            shape.log_buffer_bytes, options_.pages.numa_binding));
   EngineSession::Parts parts = parts_.session;
   parts.shape = shape;
   const bool is_logged = shape.is_logged && parts_.log != nullptr;

@@ -266,7 +266,9 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   return status.code() != occ::ColdPages::kNotInMemory;
 }
 
-// Ends the next row of the storage (E41). If the storage was dropped or has no volatile page, ends
+// Ends the next row of the storage: makes sure that a search finds it without Unapplied (E41). If
+// the row waits and a search for it ends on a volatile page, applies it. Otherwise the search ends
+// on a snapshot page, which has the row. If the storage was dropped or has no volatile page, ends
 // all its remaining rows.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(parts_.clock, slot);  // E17

@@ -38,8 +38,8 @@ struct Wanted {
 
 std::vector<Wanted> all_of(const DirectoryNames& names) {
   std::vector<Wanted> all = {{"dir", &names.dir}};
-  for (const std::string& path : names.dirs) all.push_back({"dirs", &path});
-  for (const std::string& path : names.ssd_dirs) all.push_back({"ssd_dirs", &path});
+  for (const std::string& path : names.dirs) all.push_back({"files.dirs", &path});
+  for (const std::string& path : names.ssd_dirs) all.push_back({"tiers.ssd_dirs", &path});
   return all;
 }
 
@@ -57,7 +57,7 @@ Result<Files> open_each(const DirectoryNames& names, OpenOne open_one) {
                      ", which is the directory " +
                      (i == 0 ? "of option dir" : "that " + named + " names as " + *all[i].path));
     }
-    FOEDUS_TRY(auto file, open_one(*wanted.path, wanted.option == std::string("ssd_dirs")));
+    FOEDUS_TRY(auto file, open_one(*wanted.path, wanted.option == std::string("tiers.ssd_dirs")));
     files.push_back(std::move(file));
   }
   return files;
@@ -72,14 +72,14 @@ Devices as_devices(Files files) {
 Devices emulated(Files files, std::size_t ssd_count, const Options& options,
                  const OpenedDirectories& opened) {
   constexpr std::uint64_t kBytesPerMb = 1'000'000;
-  const device::NvmSpeed nvm{.read_latency_ns = options.nvm_latency_ns,
-                             .write_latency_ns = options.nvm_write_latency_ns == 0
-                                                     ? options.nvm_latency_ns
-                                                     : options.nvm_write_latency_ns,
-                             .bytes_per_s = options.nvm_bandwidth_mb * kBytesPerMb};
-  const device::NvmSpeed ssd{.read_latency_ns = options.ssd_latency_ns,
-                             .write_latency_ns = options.ssd_latency_ns,
-                             .bytes_per_s = options.ssd_bandwidth_mb * kBytesPerMb};
+  const device::NvmSpeed nvm{.read_latency_ns = options.emulation.nvm_latency_ns,
+                             .write_latency_ns = options.emulation.nvm_write_latency_ns == 0
+                                                     ? options.emulation.nvm_latency_ns
+                                                     : options.emulation.nvm_write_latency_ns,
+                             .bytes_per_s = options.emulation.nvm_bandwidth_mb * kBytesPerMb};
+  const device::NvmSpeed ssd{.read_latency_ns = options.emulation.ssd_latency_ns,
+                             .write_latency_ns = options.emulation.ssd_latency_ns,
+                             .bytes_per_s = options.emulation.ssd_bandwidth_mb * kBytesPerMb};
   Devices devices;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const bool by_stores = files[i]->maps_files();
@@ -158,7 +158,7 @@ Result<std::string> find_missing(device::Device* device) {
 Status check_directories(const DirectoryNames& names) {
   FOEDUS_CHECK(check_path("dir", names.dir));
   const std::pair<std::string, const std::vector<std::string>*> lists[] = {
-      {"dirs", &names.dirs}, {"ssd_dirs", &names.ssd_dirs}};
+      {"files.dirs", &names.dirs}, {"tiers.ssd_dirs", &names.ssd_dirs}};
   for (const auto& [option, paths] : lists) {
     if (paths->size() > kMaxSocs) {
       return refused("option " + option + " has " + std::to_string(paths->size()) +
@@ -177,48 +177,50 @@ Status check_left_out(device::SpreadDevice* device) {
   if (left_out.empty()) return {};
   FOEDUS_TRY(const std::string missing, find_missing(device));
   if (missing.empty()) return {};
-  std::string text = device->path() + ": " + missing + " is missing, and option dirs leaves out ";
+  std::string text =
+      device->path() + ": " + missing + " is missing, and option files.dirs leaves out ";
   for (std::size_t i = 0; i < left_out.size(); ++i) text += (i == 0 ? "" : ", ") + left_out[i];
   text += left_out.size() == 1 ? ", which may have it" : ", one of which may have it";
   return refused(text + "; name every directory that the database has files in");
 }
 
 std::uint64_t staged_bytes(const Options& options) {
-  if (options.ssd_dirs.empty()) return 0;
+  if (options.tiers.ssd_dirs.empty()) return 0;
   constexpr std::uint64_t kShare = 64;
   constexpr std::uint64_t kLeast = 1u << 20;
   constexpr std::uint64_t kMost = 16u << 20;
-  return std::clamp(options.nvm_bytes / kShare, kLeast, kMost);
+  return std::clamp(options.tiers.nvm_bytes / kShare, kLeast, kMost);
 }
 
 KeptPagesBytes kept_pages_bytes(const Options& options) {
-  if (options.ssd_dirs.empty()) return {0, 0};
+  if (options.tiers.ssd_dirs.empty()) return {0, 0};
   constexpr std::uint64_t kFreeShare = 8;  // part of nvm_bytes left to extents of new snapshots
   const std::uint64_t most =
-      std::max(options.nvm_bytes - options.nvm_bytes / kFreeShare, snapshot::NvmPages::kStepBytes);
+      std::max(options.tiers.nvm_bytes - options.tiers.nvm_bytes / kFreeShare,
+               snapshot::NvmPages::kStepBytes);
   return {snapshot::NvmPages::way_bytes(most), most};
 }
 
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime) {
   device::FileAccess access = device::FileAccess::kCalls;
-  if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
+  if (options.files.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
   // Files are mapped for reads: a system call for each line would take longer than the emulated
   // memory does.
-  if (options.device == DeviceKind::kEmulated) access = device::FileAccess::kMappedToRead;
-  const DirectoryNames names{options.dir, options.dirs, options.ssd_dirs};
+  if (options.files.device == DeviceKind::kEmulated) access = device::FileAccess::kMappedToRead;
+  const DirectoryNames names{options.dir, options.files.dirs, options.tiers.ssd_dirs};
   FOEDUS_TRY(Files files, open_each(names, [&](const std::string& path, bool is_ssd) {
-               return device::FileDevice::open(path, options.direct_io,
+               return device::FileDevice::open(path, options.files.direct_io,
                                                is_ssd ? device::FileAccess::kCalls : access);
              }));
   OpenedDirectories opened;
   opened.has_direct_io = opened.maps_files = true;
-  const std::size_t ssd_count = options.ssd_dirs.size();
+  const std::size_t ssd_count = options.tiers.ssd_dirs.size();
   for (std::size_t i = 0; i + ssd_count < files.size(); ++i) {
     opened.has_direct_io = opened.has_direct_io && files[i]->has_direct_io();
     opened.maps_files = opened.maps_files && files[i]->maps_files();
   }
   Devices devices;
-  if (options.device == DeviceKind::kEmulated) {
+  if (options.files.device == DeviceKind::kEmulated) {
     opened.nvm = std::make_shared<device::NvmCounters>();
     opened.ssd = std::make_shared<device::NvmCounters>();
     devices = emulated(std::move(files), ssd_count, options, opened);
@@ -226,15 +228,15 @@ Result<OpenedDirectories> open_directories(const Options& options, base::Runtime
     devices = as_devices(std::move(files));
   }
   FOEDUS_TRY(opened.device, make_device(std::move(devices), ssd_count));
-  const device::TierLimits limits{options.nvm_bytes - kept_pages_bytes(options).least,
-                                  options.ssd_bytes};
+  const device::TierLimits limits{options.tiers.nvm_bytes - kept_pages_bytes(options).least,
+                                  options.tiers.ssd_bytes};
   const auto ssd_access =
-      options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
+      options.files.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
   FOEDUS_TRY(const bool is_tiered, has_tiers(*opened.device, ssd_count));
   if (!is_tiered) return opened;
   const device::TierStaging staging{
       runtime, staged_bytes(options),
-      static_cast<std::uint32_t>(std::max<std::size_t>(options.dirs.size(), 1))};
+      static_cast<std::uint32_t>(std::max<std::size_t>(options.files.dirs.size(), 1))};
   auto tiers =
       std::make_unique<device::TieredDevice>(std::move(opened.device), limits, ssd_access, staging);
   FOEDUS_CHECK(tiers->look());

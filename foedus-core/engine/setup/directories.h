@@ -1,6 +1,6 @@
 #pragma once
-// The directories of a database: Options::dir, those that Options::dirs names for large files, and
-// those of the SSD tier, Options::ssd_dirs.
+// The directories of a database: Options::dir, those that FileOptions::dirs names for large files,
+// and those of the SSD tier, TierOptions::ssd_dirs.
 
 #include <memory>
 #include <string>
@@ -21,9 +21,9 @@ namespace foedus::engine {
 // Returns kInvalidArgument, naming the option, for an empty path, a zero byte, or too many paths.
 Status check_directories(const DirectoryNames& names);
 
-// Parts of Options::nvm_bytes for copies of SSD pages (snapshot/nvm_pages.h). `least` bytes are set
-// aside for the copies from the start. Up to `most`, the copies also use what extents of snapshots
-// leave free.
+// Parts of TierOptions::nvm_bytes for copies of SSD pages (snapshot/nvm_pages.h). `least` bytes are
+// set aside for the copies from the start. Up to `most`, the copies also use what extents of
+// snapshots leave free.
 struct KeptPagesBytes {
   std::uint64_t least;
   std::uint64_t most;

@@ -18,20 +18,20 @@ constexpr std::uint64_t kSessionsOnDemandMin = 4;
 
 Result<MemoryShares> share_memory(const Options& options) {
   std::uint64_t rest = options.memory_bytes;
-  if (options.logging == Logging::kFiles) {
-    rest -= options.glean.memory_bytes + options.glean.cache_bytes;
+  if (options.log.kind == Logging::kFiles) {
+    rest -= options.glean.memory_bytes + options.pages.cache_bytes;
   }
   MemoryShares shares;
   shares.page_bytes_left = rest / 8;
-  const std::uint64_t ring_bytes = options.log_buffer_bytes;
+  const std::uint64_t ring_bytes = options.log.buffer_bytes;
   const std::uint64_t least = ring_bytes + rest / 16;  // one full log buffer, and some small ones
   if (least > rest - kOwnRingBytes - shares.page_bytes_left) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "log_buffer_bytes (" + std::to_string(ring_bytes) +
+                         "log.buffer_bytes (" + std::to_string(ring_bytes) +
                              ") leaves too little to volatile pages of the " +
                              std::to_string(rest) + " bytes of memory_bytes (" +
                              std::to_string(options.memory_bytes) +
-                             ") that glean.cache_bytes and glean.memory_bytes have left");
+                             ") that pages.cache_bytes and glean.memory_bytes have left");
   }
   const std::uint64_t most = options.sessions_max * (ring_bytes + kSetsBytes);
   shares.session_bytes = std::max(std::min(rest / 4, most), least);

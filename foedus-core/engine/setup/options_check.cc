@@ -77,11 +77,11 @@ std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
 }
 
 Status check_facilities(const Options& options) {
-  FOEDUS_CHECK(is_enumerator("huge_pages", options.huge_pages, Facility::kRequire));
-  FOEDUS_CHECK(is_enumerator("numa_binding", options.numa_binding, Facility::kRequire));
-  FOEDUS_CHECK(is_enumerator("device", options.device, DeviceKind::kEmulated));
-  FOEDUS_CHECK(is_enumerator("direct_io", options.direct_io, Facility::kRequire));
-  FOEDUS_CHECK(is_enumerator("logging", options.logging, Logging::kNone));
+  FOEDUS_CHECK(is_enumerator("pages.huge_pages", options.pages.huge_pages, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("pages.numa_binding", options.pages.numa_binding, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("files.device", options.files.device, DeviceKind::kEmulated));
+  FOEDUS_CHECK(is_enumerator("files.direct_io", options.files.direct_io, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("log.kind", options.log.kind, Logging::kNone));
   FOEDUS_CHECK(is_enumerator("durability", options.durability, kDurabilityLast));
   return is_enumerator("open_until", options.open_until, OpenUntil::kSnapshotReadable);
 }
@@ -89,28 +89,33 @@ Status check_facilities(const Options& options) {
 Status check_nvm(const Options& options) {
   constexpr std::uint64_t kLatencyMax = 1'000'000;
   constexpr std::uint64_t kBandwidthMax = 1'000'000;
-  FOEDUS_CHECK(is_enumerator("nvm_cache", options.nvm_cache, NvmCache::kDirect));
-  FOEDUS_CHECK(in_range("nvm_latency_ns", options.nvm_latency_ns, 0, kLatencyMax));
-  FOEDUS_CHECK(in_range("nvm_write_latency_ns", options.nvm_write_latency_ns, 0, kLatencyMax));
-  FOEDUS_CHECK(in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax));
-  FOEDUS_CHECK(in_range("ssd_latency_ns", options.ssd_latency_ns, 0, kLatencyMax));
-  return in_range("ssd_bandwidth_mb", options.ssd_bandwidth_mb, 0, kBandwidthMax);
+  FOEDUS_CHECK(is_enumerator("pages.nvm_cache", options.pages.nvm_cache, NvmCache::kDirect));
+  FOEDUS_CHECK(
+      in_range("emulation.nvm_latency_ns", options.emulation.nvm_latency_ns, 0, kLatencyMax));
+  FOEDUS_CHECK(in_range("emulation.nvm_write_latency_ns", options.emulation.nvm_write_latency_ns, 0,
+                        kLatencyMax));
+  FOEDUS_CHECK(
+      in_range("emulation.nvm_bandwidth_mb", options.emulation.nvm_bandwidth_mb, 0, kBandwidthMax));
+  FOEDUS_CHECK(
+      in_range("emulation.ssd_latency_ns", options.emulation.ssd_latency_ns, 0, kLatencyMax));
+  return in_range("emulation.ssd_bandwidth_mb", options.emulation.ssd_bandwidth_mb, 0,
+                  kBandwidthMax);
 }
 
 Status check_tiers(const Options& options) {
   constexpr std::uint64_t kTierBytesMin = 4u << 20;
-  if (options.ssd_dirs.empty()) {
-    const char* const limit = options.nvm_bytes != 0   ? "nvm_bytes"
-                              : options.ssd_bytes != 0 ? "ssd_bytes"
-                                                       : nullptr;
+  if (options.tiers.ssd_dirs.empty()) {
+    const char* const limit = options.tiers.nvm_bytes != 0   ? "tiers.nvm_bytes"
+                              : options.tiers.ssd_bytes != 0 ? "tiers.ssd_bytes"
+                                                             : nullptr;
     if (limit == nullptr) return {};
     return Status::error(ErrorCode::kInvalidArgument,
                          "option " + std::string(limit) + " is for a database of two tiers: " +
-                             "name a directory of the SSD tier, ssd_dirs");
+                             "name a directory of the SSD tier, tiers.ssd_dirs");
   }
-  FOEDUS_CHECK(bytes_in_range("nvm_bytes", options.nvm_bytes, kTierBytesMin, kAny));
-  if (options.ssd_bytes == 0) return {};
-  return bytes_in_range("ssd_bytes", options.ssd_bytes, kTierBytesMin, kAny);
+  FOEDUS_CHECK(bytes_in_range("tiers.nvm_bytes", options.tiers.nvm_bytes, kTierBytesMin, kAny));
+  if (options.tiers.ssd_bytes == 0) return {};
+  return bytes_in_range("tiers.ssd_bytes", options.tiers.ssd_bytes, kTierBytesMin, kAny);
 }
 
 Status check_glean(const Options& options) {
@@ -123,10 +128,7 @@ Status check_glean(const Options& options) {
     FOEDUS_CHECK(bytes_in_range("glean.log_bytes_max", glean.log_bytes_max,
                                 std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
   }
-  if (glean.pages != 0) {
-    FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
-  }
-  FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
+  FOEDUS_CHECK(in_range("pages.volatile_percent", options.pages.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.installers", glean.installers, 0, kMaxSocs));
@@ -139,21 +141,21 @@ Status check_glean(const Options& options) {
 }  // namespace
 
 Status check_options(const Options& options) {
-  FOEDUS_CHECK(check_directories({options.dir, options.dirs, options.ssd_dirs}));
+  FOEDUS_CHECK(check_directories({options.dir, options.files.dirs, options.tiers.ssd_dirs}));
   FOEDUS_CHECK(check_tiers(options));
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
-  FOEDUS_CHECK(in_range("loggers_per_soc", options.loggers_per_soc, 0, kMaxSocs));
+  FOEDUS_CHECK(in_range("log.loggers_per_soc", options.log.loggers_per_soc, 0, kMaxSocs));
   if (options.memory_bytes != 0) {
     FOEDUS_CHECK(bytes_in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin,
                                 page::PagePool::kBytesMax));
   }
-  FOEDUS_CHECK(bytes_in_range("log_buffer_bytes", options.log_buffer_bytes, 64u << 10, 1u << 30));
-  if (!std::has_single_bit(options.log_buffer_bytes)) {
-    return refused("log_buffer_bytes", options.log_buffer_bytes,
+  FOEDUS_CHECK(bytes_in_range("log.buffer_bytes", options.log.buffer_bytes, 64u << 10, 1u << 30));
+  if (!std::has_single_bit(options.log.buffer_bytes)) {
+    return refused("log.buffer_bytes", options.log.buffer_bytes,
                    "a power of two; the next one is " +
-                       std::to_string(std::bit_ceil(options.log_buffer_bytes)));
+                       std::to_string(std::bit_ceil(options.log.buffer_bytes)));
   }
-  FOEDUS_CHECK(bytes_in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20,
+  FOEDUS_CHECK(bytes_in_range("log.segment_bytes", options.log.segment_bytes, 1u << 20,
                               std::uint64_t{4} << 30));
   FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
   FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
@@ -175,12 +177,12 @@ Status refusal_of(const TxnOptions& options) {
 
 void choose_nvm_cache(Options* options) {
   constexpr std::uint64_t kLatencyMaxNs = 1'000;  // slower memory is not read by single lines
-  const bool is_slow =
-      options->device == DeviceKind::kEmulated && options->nvm_latency_ns > kLatencyMaxNs;
-  if (options->device == DeviceKind::kFile) {
-    options->nvm_cache = NvmCache::kPages;
-  } else if (options->nvm_cache == NvmCache::kAuto && is_slow) {
-    options->nvm_cache = NvmCache::kPages;
+  const bool is_slow = options->files.device == DeviceKind::kEmulated &&
+                       options->emulation.nvm_latency_ns > kLatencyMaxNs;
+  if (options->files.device == DeviceKind::kFile) {
+    options->pages.nvm_cache = NvmCache::kPages;
+  } else if (options->pages.nvm_cache == NvmCache::kAuto && is_slow) {
+    options->pages.nvm_cache = NvmCache::kPages;
   }
 }
 
@@ -200,12 +202,12 @@ void choose_memory_bytes(Options* options) {
 }
 
 Status fill_in_loggers(Options* options, std::uint32_t* loggers) {
-  options->loggers_per_soc = std::max(options->loggers_per_soc, 1u);
+  options->log.loggers_per_soc = std::max(options->log.loggers_per_soc, 1u);
   *loggers = 0;
-  if (options->logging == Logging::kNone) return {};
-  *loggers = options->socs * options->loggers_per_soc;
+  if (options->log.kind == Logging::kNone) return {};
+  *loggers = options->socs * options->log.loggers_per_soc;
   if (*loggers <= kMaxSocs) return {};
-  return refused("loggers_per_soc", options->loggers_per_soc,
+  return refused("log.loggers_per_soc", options->log.loggers_per_soc,
                  "at most " + std::to_string(kMaxSocs / options->socs) + " with " +
                      std::to_string(options->socs) + " SOCs: " + std::to_string(kMaxSocs) +
                      " loggers in all");
@@ -213,6 +215,7 @@ Status fill_in_loggers(Options* options, std::uint32_t* loggers) {
 
 Status fill_in_glean(Options* options, std::uint32_t processors) {
   GleanOptions& glean = options->glean;
+  PageOptions& pages = options->pages;
   const std::uint64_t all = options->memory_bytes;
   if (glean.memory_bytes == 0) {
     glean.memory_bytes = std::clamp<std::uint64_t>(all / 4, 16u << 20, 1536u << 20);
@@ -224,7 +227,7 @@ Status fill_in_glean(Options* options, std::uint32_t processors) {
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   const std::uint64_t cache_max = options->socs * kCacheBytesPerSocMax;
-  if (glean.cache_bytes == 0) glean.cache_bytes = std::clamp(all / 4, cache_min, cache_max);
+  if (pages.cache_bytes == 0) pages.cache_bytes = std::clamp(all / 4, cache_min, cache_max);
   if (glean.mappers == 0) {
     glean.mappers = tasks_for(processors, kProcessorsPerMapper, options->socs);
   }
@@ -235,11 +238,11 @@ Status fill_in_glean(Options* options, std::uint32_t processors) {
     glean.installers = tasks_for(processors, kProcessorsPerInstaller, options->socs);
   }
   FOEDUS_CHECK(
-      bytes_in_range("glean.cache_bytes", glean.cache_bytes, cache_min, std::min(all, cache_max)));
+      bytes_in_range("pages.cache_bytes", pages.cache_bytes, cache_min, std::min(all, cache_max)));
   const std::uint64_t most = all / 4 * 3;
-  if (glean.memory_bytes > most || glean.cache_bytes > most - glean.memory_bytes) {
+  if (glean.memory_bytes > most || pages.cache_bytes > most - glean.memory_bytes) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "glean.cache_bytes (" + std::to_string(glean.cache_bytes) +
+                         "pages.cache_bytes (" + std::to_string(pages.cache_bytes) +
                              ") and glean.memory_bytes (" + std::to_string(glean.memory_bytes) +
                              ") leave less than a quarter of memory_bytes (" + std::to_string(all) +
                              ") to volatile pages and log buffers");

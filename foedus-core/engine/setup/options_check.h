@@ -28,7 +28,7 @@ constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTr
 // the log sink the number and its reason.
 void choose_memory_bytes(Options* options);
 // Sets nvm_cache to kPages if the device cannot read single lines, or if nvm_cache is kAuto and the
-// emulated memory is too slow to read lines. REQUIRES: options->device is the kind that is in
+// emulated memory is too slow to read lines. REQUIRES: options->files.device is the kind that is in
 // force.
 void choose_nvm_cache(Options* options);
 

@@ -16,13 +16,13 @@ namespace {
 constexpr std::uint64_t kKeptPagesShare = 16;
 
 bool reads_lines(const Options& options) {
-  return options.device != DeviceKind::kFile && options.nvm_cache != NvmCache::kPages &&
-         options.snapshot_cache;
+  return options.files.device != DeviceKind::kFile && options.pages.nvm_cache != NvmCache::kPages &&
+         options.pages.snapshot_cache;
 }
 
 bool reads_in_place(const Options& options) {
-  return reads_lines(options) &&
-         (options.nvm_cache == NvmCache::kHybrid || options.nvm_cache == NvmCache::kDirect);
+  return reads_lines(options) && (options.pages.nvm_cache == NvmCache::kHybrid ||
+                                  options.pages.nvm_cache == NvmCache::kDirect);
 }
 
 }  // namespace
@@ -42,14 +42,14 @@ Status SnapshotCaches::make_all() {
       [clock = parts_.clock](const page::PageHeader& page) {
         return storage::broken_rule(page, clock->current());
       },
-      options.buffered_reads || reads_lines(options) ? device::Access::kRead
-                                                     : device::Access::kReadDirect);
+      options.files.buffered_reads || reads_lines(options) ? device::Access::kRead
+                                                           : device::Access::kReadDirect);
   FOEDUS_CHECK(make_read_pool());
   FOEDUS_CHECK(make_nvm_pages());
   FOEDUS_TRY(cache_,
-             snapshot::PageCache::make(parts_.topology, parts_.budget, options.glean.cache_bytes,
-                                       options.huge_pages, options.numa_binding, files_.get(),
-                                       parts_.clock, parts_.lender));
+             snapshot::PageCache::make(parts_.topology, parts_.budget, options.pages.cache_bytes,
+                                       options.pages.huge_pages, options.pages.numa_binding,
+                                       files_.get(), parts_.clock, parts_.lender));
   if (reads_lines(options) && !reads_in_place(options)) make_line_caches();
   return {};
 }
@@ -69,7 +69,7 @@ Status SnapshotCaches::make_read_pool() {
 // fit into the budget: pages are then read from the SSD.
 Status SnapshotCaches::make_nvm_pages() {
   const Options& options = *parts_.options;
-  if (options.ssd_dirs.empty()) return {};
+  if (options.tiers.ssd_dirs.empty()) return {};
   KeptPagesBytes bytes = kept_pages_bytes(options);
   // Halves the cache until its directory takes no more than its share of DRAM, or bytes.least is
   // reached.
@@ -103,7 +103,7 @@ void SnapshotCaches::adopt_nvm_pages(const snapshot::Manifest& manifest) {
 }
 
 void SnapshotCaches::make_line_caches() {
-  const auto frames = parts_.options->nvm_cache == NvmCache::kLines
+  const auto frames = parts_.options->pages.nvm_cache == NvmCache::kLines
                           ? snapshot::LineCache::Frames::kOfOnePage
                           : snapshot::LineCache::Frames::kMiniPages;
   for (std::uint32_t soc = 0; soc < parts_.topology->socs(); ++soc) {
@@ -114,12 +114,12 @@ void SnapshotCaches::make_line_caches() {
 PageReads SnapshotCaches::reads_of(std::uint32_t soc) const {
   PageReads reads{.cache = cache_.get()};
   const Options& options = *parts_.options;
-  const bool is_direct = reads_in_place(options) && options.nvm_cache == NvmCache::kDirect;
-  if (!options.snapshot_cache || is_direct) reads.page_reader = files_.get();
+  const bool is_direct = reads_in_place(options) && options.pages.nvm_cache == NvmCache::kDirect;
+  if (!options.pages.snapshot_cache || is_direct) reads.page_reader = files_.get();
   if (reads_in_place(options)) reads.line_reads = occ::LineReads::kInPlace;
   if (lines_.empty()) return reads;
   reads.lines = lines_[soc].get();
-  if (options.nvm_cache == NvmCache::kAuto) reads.line_reads = occ::LineReads::kCachedIfFull;
+  if (options.pages.nvm_cache == NvmCache::kAuto) reads.line_reads = occ::LineReads::kCachedIfFull;
   return reads;
 }
 

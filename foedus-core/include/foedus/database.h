@@ -36,8 +36,8 @@
 #include <vector>
 
 #include "foedus/epoch.h"
-#include "foedus/nvm_stats.h"
 #include "foedus/options.h"
+#include "foedus/stats.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 #include "foedus/ticket.h"
@@ -124,118 +124,6 @@ struct HashOptions {
   std::uint64_t records_expected = 1024;  // sizes the trie's first level; grows without limit
 };
 
-// Counters since open, summed over sessions; exact once no session is running.
-struct StorageStats {
-  std::string name;
-  std::uint64_t volatile_pages = 0;
-  std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
-};
-
-// Where the pages lie that the sessions of one SOC use (see Options::socs). A local page lies in
-// memory of that SOC, a remote page in memory of another one.
-struct SocStats {
-  std::uint64_t sessions = 0;  // that belong to the SOC
-  // Free volatile pages that its sessions took from the pool: of the SOC's memory, and of other
-  // SOCs' memory if it had none left. A page that is given back and taken again counts again.
-  std::uint64_t pages_taken_local = 0;
-  std::uint64_t pages_taken_remote = 0;
-  // Volatile pages whose records its sessions read or wrote, sampled in one of 64 transactions that
-  // came to commit. Local here means memory of the SOC whose processor ran the commit. That is the
-  // session's SOC, unless its thread was elsewhere. Snapshot pages in memory that the cache has
-  // borrowed from volatile pages count as volatile pages. 0 with one SOC.
-  std::uint64_t pages_touched_local = 0;
-  std::uint64_t pages_touched_remote = 0;
-};
-
-struct Stats {
-  std::uint64_t commits = 0;
-  std::uint64_t rollbacks = 0;
-  std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
-  std::uint64_t log_bytes = 0;                         // written to segments
-  std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
-  // Pages taken from the system, neither in use nor in cache_bytes.
-  std::uint64_t free_page_bytes = 0;
-  std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
-  std::uint64_t open_transactions = 0;                 // includes running calls of transact()
-  std::uint64_t oldest_transaction_us = 0;             // age of the oldest open one; 0: none
-  // A part of free_page_bytes: pages that were retired, and wait for the end of older transactions
-  // that may still look at them.
-  std::uint64_t waiting_page_bytes = 0;
-  std::uint64_t log_bytes_behind = 0;  // written since open, in no snapshot yet
-  std::uint64_t gleans = 0;            // snapshots made and installed
-  std::uint64_t gleaned_records = 0;   // log records in them
-  std::uint64_t glean_cpu_us = 0;      // processor time of gleans, of all threads
-  std::uint64_t snapshot_pages_written = 0;
-  std::uint64_t volatile_pages_dropped = 0;
-  // How often a glean kept a page because it had been used since the last glean.
-  std::uint64_t volatile_pages_spared = 0;
-  // Memory of the cache of snapshot pages, including what it has borrowed from volatile pages.
-  std::uint64_t cache_bytes = 0;
-  std::uint64_t cache_hits = 0;   // estimated
-  std::uint64_t cache_misses = 0;
-  // 0 unless Options::nvm_cache keeps lines of pages. The first counts lines that transactions
-  // loaded. The second counts how often a search needed more lines of a page than the cache of
-  // lines keeps, so that the page was read whole.
-  std::uint64_t cache_lines_loaded = 0;
-  std::uint64_t cache_pages_outgrown = 0;
-  std::uint64_t writers_waited_us = 0;  // waits of all writers for the gleaner, summed
-  // Bytes of log a second to which writers are limited now. 0: no limit; 1: they are stopped.
-  std::uint64_t write_limit_bytes_per_s = 0;
-  std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
-  NvmStats nvm;                         // DeviceKind::kEmulated
-  NvmStats ssd;                         // emulated, of Options::ssd_dirs
-  TierStats tiers;                      // Options::ssd_dirs
-  Epoch covered_epoch;                  // all commits up to it are in the newest snapshot
-  Epoch current_epoch;
-  Epoch durable_epoch;
-  std::vector<StorageStats> storages;
-  std::vector<SocStats> socs;  // by SOC
-};
-
-// GleanStage: the stage of a running glean, for a progress display.
-enum class GleanStage : std::uint8_t {
-  kMap,      // `done` of about `total` bytes of log were read
-  kCompose,  // `done` of `total` records were put into pages
-  kInstall,  // `done` of `total` storages were installed
-};
-struct GleanProgress {
-  GleanStage stage = GleanStage::kMap;
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;
-};
-using GleanProgressSink = std::function<void(const GleanProgress&)>;
-
-// GleanReport: the work of one glean. Times are in microseconds.
-struct GleanReport {
-  std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
-  Epoch covered;               // all commits up to this epoch are in the snapshot
-  std::uint64_t records_read = 0;
-  std::uint64_t records_composed = 0;  // put into pages: one for all log records of a row
-  std::uint64_t runs_spilled = 0;
-  std::uint64_t pages_written = 0;
-  std::uint64_t pages_moved = 0;    // written by reclamation, with the pages that lead to them
-  std::uint64_t pages_live = 0;     // of the snapshot
-  std::uint64_t pages_total = 0;    // of all its files
-  std::uint64_t pages_dropped = 0;  // volatile pages replaced by the snapshot's
-  // Volatile pages that stayed: they changed after the snapshot, or were in use, or memory did not
-  // have to be freed. If unchanged pages of a storage were passed over without a look, all volatile
-  // pages of the storage count.
-  std::uint64_t pages_kept = 0;
-  std::uint64_t pages_spared = 0;   // those of pages_kept that stayed because they are hot
-  std::uint64_t catalog_us = 0;     // reading the catalog from a log that open() found
-  std::uint64_t map_reduce_us = 0;  // reading the log, until all records are sorted
-  std::uint64_t compose_us = 0;     // from then until the snapshot is durable
-  std::uint64_t install_us = 0;
-  std::uint64_t reclaim_us = 0;  // moving live pages, and removing unneeded files
-  std::uint64_t total_us = 0;
-  // Processor time, of all threads.
-  std::uint64_t map_cpu_us = 0;      // reading the log and dealing out its records
-  std::uint64_t sort_cpu_us = 0;     // sorting in reducers
-  std::uint64_t reduce_cpu_us = 0;   // receiving and spilling
-  std::uint64_t compose_cpu_us = 0;  // merging and composing pages
-  std::uint64_t total_cpu_us = 0;    // all of these and the rest
-};
-
 // Session: runs explicit transactions, one at a time. One thread may use several sessions, but two
 // threads must not use one session at the same time. The destructor rolls back an open transaction.
 // After the database was closed, begin() returns kClosed.
@@ -248,16 +136,21 @@ class Session {
   // Begins a transaction, the only one of the session until it ends.
   // kInvalidArgument: the previous transaction has not ended; isolation or durability is not an
   // enumerator; as_of, at_least or newest_existing is set with another isolation than kSnapshot, or
-  // two of them are set; or at_least is above the current epoch. kOutOfMemory: also, a retry
-  // (is_retry) had no memory for the locks that its last try had held.
+  // two of them are set; or at_least is above the current epoch. kOutOfMemory.
   // With Isolation::kSnapshot also: kNotFound: no snapshot that is kept is as old as as_of, or
   // there is none (newest_existing). kTimeout: no snapshot covers the requested epoch yet.
   // kNotSupported: Logging::kNone. A begin that waits for a snapshot also returns the errors of
   // glean() and wait_durable().
   Result<Txn> begin(const TxnOptions& options = {});
+  // Does begin() for another try of the session's last transaction, which conflicted. Takes the
+  // locks first that the last try held for update, in an order that cannot deadlock, unless that
+  // try ended over 0.1 s ago. So tries that lock the same records get through. transact() does so
+  // by itself. Errors: those of begin(). kOutOfMemory: also, there was no memory for these locks.
+  Result<Txn> retry(const TxnOptions& options = {});
 
  private:
   friend class Database;
+  Result<Txn> begin(const TxnOptions& options, bool is_retry);
   explicit Session(engine::EngineSession* session);
   engine::SessionSlot* slot_;  // outlives the session
   std::uint64_t database_;     // its number; 0: moved from

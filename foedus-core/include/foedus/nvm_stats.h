@@ -1,6 +1,7 @@
 #pragma once
 // NvmStats: counts of reads and writes of emulated non-volatile memory, or of the emulated SSD tier
-// (DeviceKind::kEmulated). TierStats: bytes that snapshots take on each tier (Options::ssd_dirs).
+// (DeviceKind::kEmulated). TierStats: bytes that snapshots take on each tier
+// (TierOptions::ssd_dirs).
 
 #include "foedus/cxx20.h"
 
@@ -28,7 +29,8 @@ struct NvmStats {
   std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
 };
 
-// Where the snapshots of a database with two tiers lie (Options::ssd_dirs), in pieces of 256 KiB.
+// Where the snapshots of a database with two tiers lie (TierOptions::ssd_dirs), in pieces of 256
+// KiB.
 struct TierStats {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;

@@ -12,18 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace foedus {
+#include "foedus/limits.h"
 
-// Limits of the engine. A call beyond a limit returns kTooLarge or kInvalidArgument and changes
-// nothing.
-inline constexpr std::size_t kMaxKeyBytes = 1024;                // Master-Tree, hash
-inline constexpr std::size_t kMaxPayloadBytes = 4u << 20;        // Master-Tree, hash
-inline constexpr std::size_t kMaxArrayPayloadBytes = 2000;       // array: fixed-size payloads
-inline constexpr std::uint64_t kMaxArrayRecords = std::uint64_t{1} << 40;
-inline constexpr std::size_t kMaxSequentialPayloadBytes = 3072;  // sequential
-inline constexpr std::size_t kMaxStorageNameBytes = 64;
-inline constexpr std::uint32_t kMaxSocs = 64;
-inline constexpr std::uint32_t kMaxSessions = 1024;
+namespace foedus {
 
 // Facility: how the engine uses a facility that the machine may not have.
 enum class Facility : std::uint8_t {
@@ -67,8 +58,8 @@ enum class NvmCache : std::uint8_t {
   // No lines of the pages of rows: a read of a row reads its lines from non-volatile memory each
   // time (as in FPTree, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and pages
   // of rows that were read whole for a scan, a copy or a large payload. A read of one row does not
-  // use the latter. On the SSD tier (Options::ssd_dirs) it is kPages. Lines are not checked against
-  // the checksum of their page.
+  // use the latter. On the SSD tier (TierOptions::ssd_dirs) it is kPages. Lines are not checked
+  // against the checksum of their page.
   kHybrid,
   // No parts of pages ("NVM Direct" of that paper): a read of a row reads its lines of each page on
   // its path from non-volatile memory. Whole pages are read anew at each access. Gleans use the
@@ -116,14 +107,6 @@ struct GleanOptions {
   // log and the time of recovery. With fewer bytes, each page is written more often. 0: not by
   // bytes. At least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
-  // A glean also starts once the next snapshot is expected to write this many pages of 4 KiB. The
-  // estimate uses the pages that the last glean wrote for a byte of log. The limit bounds the time
-  // of a recovery that cannot apply rows on first touch (touch_bytes). It matters if changes are
-  // spread over a database that is much larger than memory_bytes. With a lower limit, each page is
-  // written more often. If the gleaner does not keep up, writing transactions are slowed. At three
-  // and a half times this many expected pages, they write at the pace of the gleaner. From about
-  // six times on, they write at half of that pace. 0: not by pages. At least 1024.
-  std::uint64_t pages = 0;
   // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
   // log. 0: not by time.
   std::uint64_t interval_us = 60'000'000;
@@ -143,14 +126,6 @@ struct GleanOptions {
   // memory_bytes, and from up to half of the memory of volatile pages. Without that memory open()
   // makes the snapshot.
   std::uint64_t touch_bytes = 8u << 20;
-  // A glean starts by itself when volatile pages take more than this percentage of their memory. It
-  // drops pages that did not change after its snapshot, until the percentage is met. While writers
-  // have to wait for memory, each glean drops more than the last one, down to a third of the
-  // percentage. The next glean then begins halfway between that goal and the percentage, if it is
-  // expected to write at most twice as many bytes as were logged. Writing transactions are slowed
-  // so that the remaining memory lasts until a glean has freed some. 0..90; 0: no glean starts for
-  // this reason, and each glean drops all pages that did not change.
-  std::uint32_t volatile_percent = 60;
   // Threads of a glean. Mappers read the log. Reducers sort, and write pages, a file each.
   // Installers install a snapshot, and drop volatile pages. 0: for every six processors of a SOC
   // one mapper and one installer, and for every three one reducer, rounded up. There are at least
@@ -163,16 +138,61 @@ struct GleanOptions {
   // memory_bytes each reducer takes up to 1 MiB and, while it writes pages, up to three copies of
   // the current row.
   std::uint64_t memory_bytes = 0;
+};
+
+// The log, and the files and memory that it takes. Read at open.
+struct LogOptions {
+  // Maximum size of a session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A buffer
+  // begins with 64 KiB and grows. A transaction's log records must fit into half of the maximum;
+  // otherwise its writes fail with kTooLarge.
+  std::uint64_t buffer_bytes = 16u << 20;
+
+  // Size of a log segment file in bytes, at which the next one starts. 1 MiB .. 4 GiB. After a
+  // crash, open() first reads the newest segment of each logger to find the end of the log.
+  std::uint64_t segment_bytes = 32u << 20;
+
+  // Loggers of each SOC. A logger is a thread, bound to the SOC's processors as other threads of
+  // the engine are. It writes the log buffers of a part of the SOC's sessions to segments of its
+  // own. 0: one. Several loggers write in parallel if one does not keep a device busy; a
+  // synchronous commit then costs a sync of each. 0 .. kMaxSocs, and at most kMaxSocs of all SOCs
+  // together. Logger l belongs to SOC l % socs, and writes "log-<l>-..." to dirs[l % dirs.size()].
+  // Sessions of a SOC are dealt out to its loggers in turn. A directory opens with any number.
+  std::uint32_t loggers_per_soc = 0;
+
+  Logging kind = Logging::kFiles;
+};
+
+// Memory for pages: volatile ones, and the cache of those of snapshots. Read at open.
+struct PageOptions {
+  // A glean starts by itself when volatile pages take more than this percentage of their memory. It
+  // drops pages that did not change after its snapshot, until the percentage is met. While writers
+  // have to wait for memory, each glean drops more than the last one, down to a third of the
+  // percentage. The next glean then begins halfway between that goal and the percentage, if it is
+  // expected to write at most twice as many bytes as were logged. Writing transactions are slowed
+  // so that the remaining memory lasts until a glean has freed some. 0..90; 0: no glean starts for
+  // this reason, and each glean drops all pages that did not change.
+  std::uint32_t volatile_percent = 60;
   // Memory of the cache of snapshot pages in bytes, part of memory_bytes. 0: a quarter of it; the
   // cache also borrows memory that volatile pages leave idle, until they need it. EffectiveOptions
   // then has the quarter. Any other value is a fixed bound. For each SOC 512 KiB .. 512 GiB.
   std::uint64_t cache_bytes = 0;
+  NvmCache nvm_cache = NvmCache::kAuto;
+  // False: a transaction reads each snapshot page from the device at every visit, as the paper's
+  // FOEDUS-NoSC does (§9.3.2). For measurements of the cache.
+  bool snapshot_cache = true;
+  Facility huge_pages = Facility::kTry;  // transparent huge pages for page pools
+  // With real SOCs (see `socs`), the memory of a SOC is placed on its NUMA node, as long as the
+  // node has any left. That is volatile pages, cached snapshot pages, log buffers and memory of the
+  // gleaner. If there is more than one SOC, the engine's threads of a SOC are bound to its
+  // processors. These are loggers, mappers, reducers, composers and installers. Other threads of
+  // the engine run where the thread that opens the database may run. Threads of the program are
+  // never bound: the program chooses where they run, and sessions follow. Emulated SOCs bind
+  // nothing, and kRequire fails.
+  Facility numa_binding = Facility::kTry;
 };
 
-struct Options {
-  // Directory of the database, made if it is missing; its parent must exist. No default.
-  std::string dir;
-
+// Files, and how they are read and written. Read at open.
+struct FileOptions {
   // Directories of the large files, for example one for each device; made if they are missing. Log
   // segments "log-<n>-...", snapshot files "snapshot-...-<n>" and spilled runs of number n are made
   // in dirs[n % dirs.size()]. So with one directory for each SOC, each SOC has its own. Empty: in
@@ -190,6 +210,17 @@ struct Options {
   // until there is room.
   std::vector<std::string> dirs = {};
 
+  DeviceKind device = DeviceKind::kFile;
+  // O_DIRECT for log segments and snapshots. Mapped files do not need it.
+  Facility direct_io = Facility::kTry;
+  // True: transactions read snapshots through the system's page cache, which then keeps pages
+  // beside those in memory_bytes. False: they bypass it if direct I/O works. Gleans always read
+  // through it.
+  bool buffered_reads = false;
+};
+
+// The SSD tier of snapshots, if there is one. Read at open.
+struct TierOptions {
   // Directories of the SSD tier, made if they are missing; at most 64. If there are any, `dir` and
   // `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written to that tier.
   // Before it is full, pages that were not read recently move to the SSD in pieces of 256 KiB.
@@ -207,74 +238,10 @@ struct Options {
   std::vector<std::string> ssd_dirs = {};
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
+};
 
-  // SOCs over which memory, loggers and sessions are spread. 0: one for each NUMA node that has
-  // memory and processors which the process may use. A number other than the machine's is emulated:
-  // the processors are dealt out to SOCs in contiguous blocks, or SOCs to processors if there are
-  // more of them. Range 0..kMaxSocs. A directory opens with any number.
-  //
-  // transact() uses a session of the SOC on whose processor its thread runs, or of another SOC if
-  // no more can be made there. A Session belongs to the SOC on whose processor new_session() ran.
-  // The memory of a session comes from its SOC.
-  std::uint32_t socs = 0;
-
-  // Loggers of each SOC. A logger is a thread, bound to the SOC's processors as other threads of
-  // the engine are. It writes the log buffers of a part of the SOC's sessions to segments of its
-  // own. 0: one. Several loggers write in parallel if one does not keep a device busy; a
-  // synchronous commit then costs a sync of each. 0 .. kMaxSocs, and at most kMaxSocs of all SOCs
-  // together. Logger l belongs to SOC l % socs, and writes "log-<l>-..." to dirs[l % dirs.size()].
-  // Sessions of a SOC are dealt out to its loggers in turn. A directory opens with any number.
-  std::uint32_t loggers_per_soc = 0;
-
-  // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
-  // in bytes. 64 MiB .. 4 TiB. 0: half of the machine's memory or of the limit of the process's
-  // cgroup, or a quarter of the addresses that RLIMIT_AS leaves. The least of these counts, but no
-  // less than 64 MiB, and the log sink is told which. Address space is reserved at open; memory is
-  // taken when it is used.
-  std::uint64_t memory_bytes = 0;
-
-  // Maximum size of a session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A buffer
-  // begins with 64 KiB and grows. A transaction's log records must fit into half of the maximum;
-  // otherwise its writes fail with kTooLarge.
-  std::uint64_t log_buffer_bytes = 16u << 20;
-
-  // Size of a log segment file in bytes, at which the next one starts. 1 MiB .. 4 GiB. After a
-  // crash, open() first reads the newest segment of each logger to find the end of the log.
-  std::uint64_t log_segment_bytes = 32u << 20;
-
-  // Sessions that may exist at the same time. 1 .. kMaxSessions. Threads need no session of their
-  // own: transact() uses any free session, and waits for one if all are in use. It makes fewer than
-  // sessions_max if memory_bytes is small. new_session() makes up to sessions_max, and fails with
-  // kOutOfMemory if there is no memory for another log buffer.
-  std::uint32_t sessions_max = 128;
-
-  // Time after which the clock starts a new epoch, in microseconds. A synchronous commit does not
-  // wait for it: the clock ends the epoch early. 100 .. 1,000,000.
-  std::uint64_t epoch_interval_us = 10'000;
-
-  // Time in microseconds after which an open transaction is rolled back. This releases its locks,
-  // its snapshot, and the pages that wait for its end. Its operations and commit() then return
-  // kTimeout. The engine looks for such transactions every 1 to 100 ms, and allows one more
-  // epoch_interval_us. It does not roll back a transaction within an operation, but looks at it
-  // again later. 0: no limit. At least 1,000.
-  std::uint64_t transaction_timeout_us = 0;
-
-  // Number of stratified snapshots that can be read at the same time, the newest ones. Older ones
-  // are removed once no transaction reads them. Only the newest is kept if the files of all would
-  // take more than 4 MiB plus three times the live pages of the newest, or if the device is full.
-  // TxnOptions::as_of does not find snapshots that were removed. 1 .. 1000.
-  std::uint32_t snapshots_kept = 2;
-
-  Facility huge_pages = Facility::kTry;  // transparent huge pages for page pools
-  // With real SOCs (see `socs`), the memory of a SOC is placed on its NUMA node, as long as the
-  // node has any left. That is volatile pages, cached snapshot pages, log buffers and memory of the
-  // gleaner. If there is more than one SOC, the engine's threads of a SOC are bound to its
-  // processors. These are loggers, mappers, reducers, composers and installers. Other threads of
-  // the engine run where the thread that opens the database may run. Threads of the program are
-  // never bound: the program chooses where they run, and sessions follow. Emulated SOCs bind
-  // nothing, and kRequire fails.
-  Facility numa_binding = Facility::kTry;
-  DeviceKind device = DeviceKind::kFile;
+// The speed of emulated memory (DeviceKind::kEmulated), for experiments. Read at open.
+struct EmulationOptions {
   // The speed of emulated memory (DeviceKind::kEmulated). An access takes the latency, and then the
   // time of its bytes at the bandwidth. Each directory has that bandwidth of its own.
   // nvm_latency_ns: of reads, 0 .. 1,000,000. nvm_write_latency_ns: the same range; 0: that of
@@ -286,25 +253,67 @@ struct Options {
   // the nvm_ options.
   std::uint64_t ssd_latency_ns = 0;
   std::uint64_t ssd_bandwidth_mb = 0;
-  NvmCache nvm_cache = NvmCache::kAuto;
-  // False: a transaction reads each snapshot page from the device at every visit, as the paper's
-  // FOEDUS-NoSC does (§9.3.2). For measurements of the cache.
-  bool snapshot_cache = true;
-  // O_DIRECT for log segments and snapshots. Mapped files do not need it.
-  Facility direct_io = Facility::kTry;
-  // True: transactions read snapshots through the system's page cache, which then keeps pages
-  // beside those in memory_bytes. False: they bypass it if direct I/O works. Gleans always read
-  // through it.
-  bool buffered_reads = false;
-  Logging logging = Logging::kFiles;
+};
+
+// Most programs set `dir`, and perhaps `memory_bytes` and `durability`. The groups at the end are
+// for one that knows its machine and its load.
+struct Options {
+  // Directory of the database, made if it is missing; its parent must exist. No default.
+  std::string dir;
+
+  // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
+  // in bytes. 64 MiB .. 4 TiB. 0: half of the machine's memory or of the limit of the process's
+  // cgroup, or a quarter of the addresses that RLIMIT_AS leaves. The least of these counts, but no
+  // less than 64 MiB, and the log sink is told which. Address space is reserved at open; memory is
+  // taken when it is used.
+  std::uint64_t memory_bytes = 0;
+
   // The durability of transactions that do not choose theirs (TxnOptions::durability). With the
   // default, a crash of the process may undo the last commits, see Durability::kAsync.
   Durability durability = Durability::kAsync;
+
+  // Sessions that may exist at the same time. 1 .. kMaxSessions. Threads need no session of their
+  // own: transact() uses any free session, and waits for one if all are in use. It makes fewer than
+  // sessions_max if memory_bytes is small. new_session() makes up to sessions_max, and fails with
+  // kOutOfMemory if there is no memory for another log buffer.
+  std::uint32_t sessions_max = 128;
+
+  // Time in microseconds after which an open transaction is rolled back. This releases its locks,
+  // its snapshot, and the pages that wait for its end. Its operations and commit() then return
+  // kTimeout. The engine looks for such transactions every 1 to 100 ms, and allows one more
+  // epoch_interval_us. It does not roll back a transaction within an operation, but looks at it
+  // again later. 0: no limit. At least 1,000.
+  std::uint64_t transaction_timeout_us = 0;
+
+  // Time after which the clock starts a new epoch, in microseconds. A synchronous commit does not
+  // wait for it: the clock ends the epoch early. 100 .. 1,000,000.
+  std::uint64_t epoch_interval_us = 10'000;
+
+  // Number of stratified snapshots that can be read at the same time, the newest ones. Older ones
+  // are removed once no transaction reads them. Only the newest is kept if the files of all would
+  // take more than 4 MiB plus three times the live pages of the newest, or if the device is full.
+  // TxnOptions::as_of does not find snapshots that were removed. 1 .. 1000.
+  std::uint32_t snapshots_kept = 2;
+
+  // SOCs over which memory, loggers and sessions are spread. 0: one for each NUMA node that has
+  // memory and processors which the process may use. A number other than the machine's is emulated:
+  // the processors are dealt out to SOCs in contiguous blocks, or SOCs to processors if there are
+  // more of them. Range 0..kMaxSocs. A directory opens with any number.
+  //
+  // transact() uses a session of the SOC on whose processor its thread runs, or of another SOC if
+  // no more can be made there. A Session belongs to the SOC on whose processor new_session() ran.
+  // The memory of a session comes from its SOC.
+  std::uint32_t socs = 0;
+
   OpenUntil open_until = OpenUntil::kRecovered;
-
-  GleanOptions glean = {};
-
   LogSink log_sink = {};  // empty: no messages
+
+  LogOptions log = {};
+  PageOptions pages = {};
+  GleanOptions glean = {};
+  FileOptions files = {};
+  TierOptions tiers = {};
+  EmulationOptions emulation = {};
 };
 
 // EffectiveOptions: the values in force on this machine.
@@ -312,7 +321,7 @@ struct EffectiveOptions {
   Options options;            // with each 0 replaced by the value in force
   std::uint32_t loggers = 0;  // of all SOCs together; 0: Logging::kNone
   bool huge_pages = false;
-  bool numa_binding = false;  // every binding of Options::numa_binding works
+  bool numa_binding = false;  // every binding of PageOptions::numa_binding works
   bool direct_io = false;
 };
 

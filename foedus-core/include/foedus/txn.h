@@ -18,8 +18,11 @@
 //   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
 //   kIoError, kOutOfSpace   also, for writes: the log buffer is full, and the log has failed or its
 //                      device is full
+//   kTimeout           the transaction was open for longer than Options::transaction_timeout_us,
+//                      and was rolled back
 //   kForked            the transaction belongs to the process's parent
 //   kClosed            the transaction has ended, or the handle's database was closed
+// insert() also returns kAlreadyExists. commit() and transact() return more: see there.
 //
 // A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. A storage
 // that was made later is empty (an array: zeroes). One that was dropped since is kNotFound.
@@ -83,7 +86,7 @@ namespace engine {
 class EngineSession;
 class ScanCursor;
 struct SessionSlot;
-Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options);
+Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options, bool is_retry = false);
 }  // namespace engine
 
 enum class Isolation : std::uint8_t {
@@ -103,10 +106,6 @@ struct TxnOptions {
   // transact(): how many tries may conflict before it returns kConflict. The second half of the
   // tries locks the records that it reads. 1 .. 1,000,000.
   std::uint32_t tries_max = 1000;
-  // Session::begin(): this is a retry of the session's last transaction, which conflicted. The
-  // locks that the last one held for update are taken first, in an order that cannot deadlock,
-  // unless it ended over 0.1 s ago. transact() does so by itself.
-  bool is_retry = false;
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
 
@@ -362,8 +361,8 @@ class Txn {
 
   // Commits and ends the transaction. It ends with any result except kInvalidArgument, which says
   // that transact() made it, and commits by itself. The transaction was not committed with
-  // kConflict, kOutOfMemory, kNotSupported (all epochs are used up), kClosed and kForked. Nor was
-  // it with kIoError and kCorruption of a page, or of a log that had failed before. With
+  // kConflict, kOutOfMemory, kTimeout, kNotSupported (all epochs are used up), kClosed and kForked.
+  // Nor was it with kIoError and kCorruption of a page, or of a log that had failed before. With
   // Durability::kSync, kIoError, kOutOfSpace and kOutOfMemory may come from the wait for the
   // device. Then the transaction is committed and others see it, but a crash may undo it;
   // Ticket::wait_durable() of a later commit tells.
@@ -379,7 +378,8 @@ class Txn {
  private:
   friend class Database;
   friend class Scan;
-  friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
+  friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options,
+                                       bool is_retry);
   static constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
   // Refers to the open transaction of the session.
   explicit Txn(engine::EngineSession* session);

@@ -21,9 +21,9 @@ constexpr std::uint64_t kGrowth = 4;
 Status LogBuffer::make_fit(std::uint64_t bytes) {
   if (bytes > capacity_max_ / 2) {
     return Status::error(ErrorCode::kTooLarge,
-                         "the transaction's log records are over half of log_buffer_bytes (" +
+                         "the transaction's log records are over half of log.buffer_bytes (" +
                              std::to_string(capacity_max_) +
-                             "); commit in batches, or raise Options::log_buffer_bytes");
+                             "); commit in batches, or raise LogOptions::buffer_bytes");
   }
   return grow(std::bit_ceil(2 * bytes), true);
 }

@@ -23,13 +23,13 @@ std::uint64_t ready_of(const CacheFrames& frames) { return frames.fresh() + fram
 
 // Returns the error of a miss that found no frame among `frames`, those of the page's stripe.
 Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
-  return Status::error(
-      ErrorCode::kOutOfMemory,
-      "none of the " + std::to_string(frames.usable()) + " frames of SOC " +
-          std::to_string(soc) + "'s page cache that may hold the page can be used again: others " +
-          "may still look at the pages of " + std::to_string(frames.leaving()) +
-          ", and the rest is cached or being " +
-          "read; raise glean.cache_bytes, or use fewer sessions");
+  return Status::error(ErrorCode::kOutOfMemory,
+                       "none of the " + std::to_string(frames.usable()) + " frames of SOC " +
+                           std::to_string(soc) +
+                           "'s page cache that may hold the page can be used again: others " +
+                           "may still look at the pages of " + std::to_string(frames.leaving()) +
+                           ", and the rest is cached or being " +
+                           "read; raise pages.cache_bytes, or use fewer sessions");
 }
 
 // Checks only what look-ups depend on.

@@ -14,7 +14,7 @@ namespace {
 TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out) {
   const testing::TestDirectory root;
   Options options = testing::small_options(root.path() + "/main");
-  options.dirs = {root.path() + "/a", root.path() + "/b"};
+  options.files.dirs = {root.path() + "/a", root.path() + "/b"};
   options.socs = 2;
   {
     Database db = testing::must(Database::open(options));
@@ -28,13 +28,14 @@ TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out)
     Command command;
     command.verb = verb;
     command.directories.dir = options.dir;
-    command.directories.dirs = {options.dirs[1], options.dirs[0]};
+    command.directories.dirs = {options.files.dirs[1], options.files.dirs[0]};
     std::ostringstream out;
     std::ostringstream err;
     EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << out.str() << err.str();
     command.directories.dirs.pop_back();
     EXPECT_EQ(run(command, &out, &err), ExitStatus::kCannotRead);
-    EXPECT_NE(err.str().find("option dirs leaves out " + options.dirs[0]), std::string::npos)
+    EXPECT_NE(err.str().find("option files.dirs leaves out " + options.files.dirs[0]),
+              std::string::npos)
         << err.str();
   }
 }
@@ -42,8 +43,8 @@ TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out)
 TEST(SeveralDirectoriesTest, info_tells_what_is_in_each_tier) {
   const testing::TestDirectory root;
   Options options = testing::small_options(root.path() + "/main");
-  options.ssd_dirs = {root.path() + "/ssd"};
-  options.nvm_bytes = 4u << 20;
+  options.tiers.ssd_dirs = {root.path() + "/ssd"};
+  options.tiers.nvm_bytes = 4u << 20;
   {
     Database db = testing::must(Database::open(options));
     const Masstree tree = testing::must(db.open_masstree("t"));
@@ -58,7 +59,7 @@ TEST(SeveralDirectoriesTest, info_tells_what_is_in_each_tier) {
     testing::must(db.close());
   }
   Command command;
-  command.directories = {options.dir, {}, options.ssd_dirs};
+  command.directories = {options.dir, {}, options.tiers.ssd_dirs};
   std::ostringstream out;
   std::ostringstream err;
   EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();

@@ -171,7 +171,7 @@ TEST(VerifyFineTest, a_segment_that_could_not_be_synced_is_no_problem) {
   testing::FailingDevice device;
   testing::ManualRuntime runtime;
   Options options = testing::small_options("/failing");
-  options.log_buffer_bytes = 64u << 10;
+  options.log.buffer_bytes = 64u << 10;
   options.sessions_max = 1;
   auto engine =
       testing::must(engine::Engine::open(options, {.runtime = &runtime, .device = &device}));

@@ -67,7 +67,7 @@ class Trial {
   static Options options_of(std::uint32_t socs) {
     Options options = small_options("");
     options.socs = socs;
-    options.log_buffer_bytes = 16u << 20;  // never full: a session that waits is another matter
+    options.log.buffer_bytes = 16u << 20;  // never full: a session that waits is another matter
     return options;
   }
   std::vector<engine::EngineSession*> sessions() const { return {sessions_, std::end(sessions_)}; }
