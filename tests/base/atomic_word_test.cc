@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace foedus::base {
+namespace foedus::base::atomic_word_test {
 namespace {
 
 constexpr std::size_t kGuardBytes = 64;
@@ -109,4 +109,4 @@ TEST(FenceSeqCstTest, of_two_that_store_and_then_look_one_sees_the_other) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::atomic_word_test

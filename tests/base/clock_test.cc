@@ -6,7 +6,7 @@
 
 #include "tests/base/test_seed.h"
 
-namespace foedus::base {
+namespace foedus::base::clock_test {
 namespace {
 
 TEST(RandomTest, repeats_itself_from_the_same_seed) {
@@ -49,4 +49,4 @@ TEST(SystemClockTest, never_goes_back_and_covers_a_sleep) {
 TEST(SystemSeedTest, differs_from_call_to_call) { EXPECT_NE(system_seed(), system_seed()); }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::clock_test

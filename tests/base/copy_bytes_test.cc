@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace foedus::base {
+namespace foedus::base::copy_bytes_test {
 namespace {
 
 TEST(CopyBytesTest, copies_so_many_bytes_and_touches_no_other) {
@@ -19,4 +19,4 @@ TEST(CopyBytesTest, copies_so_many_bytes_and_touches_no_other) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::copy_bytes_test

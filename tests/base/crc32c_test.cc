@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus::base {
+namespace foedus::base::crc32c_test {
 namespace {
 
 // Computes the checksum by its definition, one bit at a time.
@@ -82,4 +82,4 @@ TEST(Crc32cTest, looks_at_nothing_beside_its_bytes) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::crc32c_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace foedus::base {
+namespace foedus::base::invariant_test {
 namespace {
 
 TEST(InvariantTest, evaluates_its_condition_once_and_its_values_never_when_it_holds) {
@@ -34,4 +34,4 @@ TEST(InvariantDeathTest, prints_pointers_enums_and_literals) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::invariant_test

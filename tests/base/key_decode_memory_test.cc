@@ -1,3 +1,4 @@
+// ctest-program: own
 // Goal: decode() throws no exception when the process has no memory, and works again later. Method:
 // each of its allocations fails once, and all from it on.
 // ctest-labels: memory
@@ -9,7 +10,7 @@
 #include "foedus/key_decode.h"
 #include "tests/faults/memory_faults.h"
 
-namespace foedus {
+namespace foedus::key_decode_memory_test {
 namespace {
 
 // Returns how many allocations of decode<T…>(bytes) could be made to fail. No failure may return
@@ -44,4 +45,4 @@ TEST(KeyDecodeMemoryTest, a_refusal_is_an_error_also_without_its_text) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::key_decode_memory_test

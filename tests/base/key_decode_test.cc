@@ -13,7 +13,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus {
+namespace foedus::key_decode_test {
 namespace {
 
 using namespace std::string_literals;
@@ -242,4 +242,4 @@ TEST(KeyDecodeTest, any_bytes_are_refused_or_are_the_key_of_their_parts) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::key_decode_test

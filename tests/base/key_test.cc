@@ -17,7 +17,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus {
+namespace foedus::key_test {
 namespace {
 
 // `values` ascend; so must their keys, each pair compared.
@@ -475,4 +475,4 @@ TEST(PayloadTest, a_value_comes_back_from_its_bytes) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::key_test

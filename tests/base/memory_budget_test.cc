@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace foedus::base {
+namespace foedus::base::memory_budget_test {
 namespace {
 
 TEST(MemoryBudgetTest, takes_up_to_its_limit_and_no_byte_more) {
@@ -57,4 +57,4 @@ TEST(MemoryBudgetTest, threads_together_stay_within_the_limit) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::memory_budget_test

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace foedus {
+namespace foedus::status_test {
 namespace {
 
 bool contains(const Status& status, std::string_view text) {
@@ -209,4 +209,4 @@ TEST(ResultTest, carries_what_can_only_be_moved) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::status_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace foedus::base {
+namespace foedus::base::sync_point_test {
 namespace {
 
 std::string places_seen;
@@ -20,4 +20,4 @@ TEST(SyncPointTest, calls_the_hook_with_the_place_while_one_is_set) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::sync_point_test

@@ -12,7 +12,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/base/system/processor.h"
 
-namespace foedus::base {
+namespace foedus::base::task_test {
 namespace {
 
 constexpr std::uint64_t kLongUs = 30'000'000;  // a test that waits this long has failed
@@ -290,4 +290,4 @@ TEST_F(ThreadRuntimeTest, no_wake_is_lost_between_look_and_sleep) {
 }
 
 }  // namespace
-}  // namespace foedus::base
+}  // namespace foedus::base::task_test

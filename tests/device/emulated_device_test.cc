@@ -15,7 +15,7 @@
 #include "tests/testing/failing_device.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::device {
+namespace foedus::device::emulated_device_test {
 namespace {
 
 using testing::FailingDevice;
@@ -222,4 +222,4 @@ TEST_F(EmulatedDeviceTest, errors_are_those_of_the_device_behind) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::emulated_device_test

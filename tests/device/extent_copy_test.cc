@@ -15,7 +15,7 @@
 #include "tests/testing/test_database.h"
 #include "tests/testing/tiered_files.h"
 
-namespace foedus::device {
+namespace foedus::device::extent_copy_test {
 namespace {
 
 using testing::Call;
@@ -152,4 +152,4 @@ TEST_F(ExtentCopyTest, a_power_failure_at_any_call_loses_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::extent_copy_test

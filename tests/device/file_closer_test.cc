@@ -9,7 +9,7 @@
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::device {
+namespace foedus::device::file_closer_test {
 namespace {
 
 using foedus::testing::AtSyncPoint;
@@ -90,4 +90,4 @@ TEST(FileCloserTest, what_is_left_is_closed_when_it_goes) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::file_closer_test

@@ -1,3 +1,4 @@
+// ctest-program: own
 // System calls of FileDevice: a sync is a real one, interrupted and short calls are finished, and
 // an error is never taken for a success. Method: the program defines the calls of the C library
 // itself.
@@ -153,7 +154,7 @@ int open(const char* path, int flags, ...) {
 
 }  // extern "C"
 
-namespace foedus::device {
+namespace foedus::device::file_device_calls_test {
 namespace {
 
 class FileDeviceCallsTest : public ::testing::Test {
@@ -373,4 +374,4 @@ TEST_F(FileDeviceCallsTest, where_directories_have_no_locks_the_lock_file_is_eno
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::file_device_calls_test

@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::device {
+namespace foedus::device::file_device_test {
 namespace {
 
 class FileDeviceTest : public ::testing::Test {
@@ -276,4 +276,4 @@ TEST_F(FileDeviceTest, an_error_names_file_and_errno) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::file_device_test

@@ -17,7 +17,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::hostile_entries_test {
 namespace {
 
 using testing::must;
@@ -159,4 +159,4 @@ TEST_F(HostileEntriesTest, a_file_of_another_directory_is_never_written) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::hostile_entries_test

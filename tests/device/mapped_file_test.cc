@@ -1,3 +1,4 @@
+// ctest-program: own
 // Files on persistent memory: writes that are stores, writes that are calls, and the work of a
 // sync. Method: the program defines the calls of libpmem and of the C library itself; they count,
 // and report that memory is persistent, or not.
@@ -92,7 +93,7 @@ void pmem_drain(void) {
 
 }  // extern "C"
 
-namespace foedus::device {
+namespace foedus::device::mapped_file_test {
 namespace {
 
 class MappedFileTest : public ::testing::Test {
@@ -357,6 +358,6 @@ TEST_F(MappedFileTest, it_is_read_while_it_grows) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::mapped_file_test
 
 #endif  // FOEDUS_HAVE_LIBPMEM

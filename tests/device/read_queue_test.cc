@@ -21,7 +21,7 @@
 #include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/device/posix/uring_reads.h"
 
-namespace foedus::device {
+namespace foedus::device::read_queue_test {
 namespace {
 
 enum class Kind { kUring, kPooled, kDeferred, kEmulated };
@@ -310,4 +310,4 @@ INSTANTIATE_TEST_SUITE_P(all, ReadQueueTest, kAll, name_of);
 INSTANTIATE_TEST_SUITE_P(all, WriteQueueTest, kAll, name_of);
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::read_queue_test

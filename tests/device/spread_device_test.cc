@@ -14,7 +14,7 @@
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::device {
+namespace foedus::device::spread_device_test {
 namespace {
 
 using testing::Call;
@@ -447,4 +447,4 @@ TEST_F(SpreadDeviceTest, a_full_directory_is_out_of_space_and_stops_no_other) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::spread_device_test

@@ -21,7 +21,7 @@
 #include "tests/testing/test_database.h"
 #include "tests/testing/tiered_files.h"
 
-namespace foedus::device {
+namespace foedus::device::staged_tiers_test {
 namespace {
 
 using testing::block_of;
@@ -465,4 +465,4 @@ TEST_F(StagedTiersTest, files_are_read_while_their_pages_are_flushed) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::staged_tiers_test

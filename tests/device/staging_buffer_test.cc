@@ -15,7 +15,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/staged_pages.h"
 
-namespace foedus::device {
+namespace foedus::device::staging_buffer_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -360,4 +360,4 @@ TEST_F(StagingBufferTest, a_drop_that_cannot_flush_says_so) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::staging_buffer_test

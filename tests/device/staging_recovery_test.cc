@@ -13,7 +13,7 @@
 
 #include "tests/testing/staged_pages.h"
 
-namespace foedus::device {
+namespace foedus::device::staging_recovery_test {
 namespace {
 
 using testing::Call;
@@ -280,4 +280,4 @@ TEST_F(StagingRecoveryTest, a_damaged_area_is_refused_with_its_name) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::staging_recovery_test

@@ -17,7 +17,7 @@
 #include "foedus-core/device/posix/file_device.h"
 #include "tests/testing/staged_pages.h"
 
-namespace foedus::device {
+namespace foedus::device::staging_threads_test {
 namespace {
 
 using testing::kStagedFiles;
@@ -161,4 +161,4 @@ TEST_F(StagingThreadsTest, writers_and_readers_of_files) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::staging_threads_test

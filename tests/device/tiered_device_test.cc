@@ -15,7 +15,7 @@
 #include "tests/testing/test_database.h"
 #include "tests/testing/tiered_files.h"
 
-namespace foedus::device {
+namespace foedus::device::tiered_device_test {
 namespace {
 
 using testing::block_of;
@@ -439,4 +439,4 @@ TEST_F(TieredDeviceTest, files_are_made_front_to_back_and_then_only_read) {
 }
 
 }  // namespace
-}  // namespace foedus::device
+}  // namespace foedus::device::tiered_device_test

@@ -19,7 +19,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::cache_growth_test {
 namespace {
 
 using testing::must;
@@ -278,4 +278,4 @@ TEST(MakeRoomTest, room_that_is_there_already_is_room) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::cache_growth_test

@@ -15,7 +15,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::cold_prefetch_test {
 namespace {
 
 using testing::Call;
@@ -344,4 +344,4 @@ TEST_F(ColdPrefetchTest, what_is_in_memory_is_not_asked_for) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::cold_prefetch_test

@@ -7,7 +7,7 @@
 
 #include "tests/engine/crash_steps.h"
 
-namespace foedus {
+namespace foedus::crash_test {
 namespace {
 
 using testing::change_until_power_fails;
@@ -51,4 +51,4 @@ TEST(CrashTest, database_is_a_prefix_that_holds_every_acknowledged_transaction) 
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::crash_test

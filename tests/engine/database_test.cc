@@ -7,7 +7,7 @@
 #include "foedus-core/page/page_pool.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::database_test {
 namespace {
 
 using testing::must;
@@ -480,4 +480,4 @@ TEST(DatabaseTest, spent_memory_is_an_error_for_writers_only) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::database_test

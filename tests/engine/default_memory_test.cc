@@ -14,7 +14,7 @@
 #include "tests/hostile/isolated_run.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::default_memory_test {
 namespace {
 
 using testing::must;
@@ -196,4 +196,4 @@ TEST(DefaultMemoryTest, a_limit_of_addresses_leaves_room_for_threads_and_gleans)
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::default_memory_test

@@ -24,7 +24,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::delta_crash_test {
 namespace {
 
 using testing::FailingDevice;
@@ -436,4 +436,4 @@ TEST_F(DeltaCrashTest, changed_parts_of_cold_rows_survive_a_power_failure) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::delta_crash_test

@@ -14,7 +14,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/engine/delta_rows.h"
 
-namespace foedus {
+namespace foedus::delta_test {
 namespace {
 
 using testing::delta_options;
@@ -317,4 +317,4 @@ TEST(DeltaTest, durable_rows_of_several_threads_are_there_after_an_open) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::delta_test

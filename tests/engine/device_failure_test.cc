@@ -10,7 +10,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::device_failure_test {
 namespace {
 
 using testing::Call;
@@ -338,4 +338,4 @@ TEST(DeviceFailureTest, a_storage_that_could_not_be_logged_is_not_there) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::device_failure_test

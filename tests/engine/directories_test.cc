@@ -9,7 +9,7 @@
 #include "gleaner/directory_glean.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::directories_test {
 namespace {
 
 using testing::must;
@@ -250,4 +250,4 @@ TEST_F(DirectoriesTest, effective_options_name_the_directories) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::directories_test

@@ -16,7 +16,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::disk_bound_test {
 namespace {
 
 using testing::must;
@@ -170,4 +170,4 @@ TEST_F(DiskBoundTest, writers_do_not_keep_older_snapshots) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::disk_bound_test

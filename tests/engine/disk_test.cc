@@ -17,7 +17,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::disk_test {
 namespace {
 
 using testing::must;
@@ -174,4 +174,4 @@ TEST_F(DiskTest, files_of_old_snapshots_go_while_transactions_run) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::disk_test

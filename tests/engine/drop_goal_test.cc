@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::engine {
+namespace foedus::engine::drop_goal_test {
 namespace {
 
 TEST(DropGoalTest, writers_that_wait_get_more_room_up_to_a_bound) {
@@ -55,4 +55,4 @@ TEST(DropGoalTest, zero_and_small_percentages_are_no_less_than_zero) {
 }
 
 }  // namespace
-}  // namespace foedus::engine
+}  // namespace foedus::engine::drop_goal_test

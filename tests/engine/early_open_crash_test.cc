@@ -11,7 +11,7 @@
 #include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/engine/crash_steps.h"
 
-namespace foedus {
+namespace foedus::early_open_crash_test {
 namespace {
 
 using testing::difference;
@@ -277,4 +277,4 @@ TEST_F(EarlyOpenCrashTest, a_damaged_old_snapshot_is_lost_and_a_damaged_newest_o
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::early_open_crash_test

@@ -13,7 +13,7 @@
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::early_open_test {
 namespace {
 
 using testing::Hold;
@@ -412,4 +412,4 @@ TEST_F(EarlyOpenTest, a_glean_of_recovery_is_given_up_when_the_database_is_close
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::early_open_test

@@ -8,7 +8,7 @@
 #include "tests/engine/storages_of_each_kind.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::emulated_device_test {
 namespace {
 
 using testing::must;
@@ -92,4 +92,4 @@ TEST(EmulatedDeviceTest, a_speed_out_of_range_is_refused) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::emulated_device_test

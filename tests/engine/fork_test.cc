@@ -18,7 +18,7 @@
 // Defined only if the executable measures coverage (tools/coverage.py).
 extern "C" int __llvm_profile_write_file() __attribute__((weak));
 
-namespace foedus {
+namespace foedus::fork_test {
 namespace {
 
 using testing::must;
@@ -304,4 +304,4 @@ TEST(ForkTest, a_child_opens_databases_of_its_own) {
 #endif
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::fork_test

@@ -5,7 +5,7 @@
 #include "foedus-core/snapshot/files/orphaned_files.h"
 #include "tests/engine/crash_steps.h"
 
-namespace foedus {
+namespace foedus::glean_crash_test {
 namespace {
 
 using testing::difference;
@@ -385,4 +385,4 @@ TEST_F(GleanCrashTest, open_on_a_full_device_gives_up_older_snapshots_and_loses_
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::glean_crash_test

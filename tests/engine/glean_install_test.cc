@@ -10,7 +10,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/engine/crash_life.h"
 
-namespace foedus {
+namespace foedus::glean_install_test {
 namespace {
 
 using testing::Call;
@@ -136,4 +136,4 @@ TEST_F(GleanInstallTest, a_storage_that_goes_before_its_pages_are_installed_is_p
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::glean_install_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::engine {
+namespace foedus::engine::glean_pace_test {
 namespace {
 
 constexpr GleanSize kSize = {.log_bytes = 64e6, .pages = 10'000, .volatile_pages = 100'000};
@@ -179,4 +179,4 @@ TEST(GleanPaceTest, one_that_tells_nothing_is_not_taken_to_go_on) {
 }
 
 }  // namespace
-}  // namespace foedus::engine
+}  // namespace foedus::engine::glean_pace_test

@@ -9,7 +9,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::glean_rounds_test {
 namespace {
 
 using testing::must;
@@ -118,4 +118,4 @@ TEST_F(GleanRoundsTest, an_install_ends_though_others_make_pages_as_fast_as_it_d
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::glean_rounds_test

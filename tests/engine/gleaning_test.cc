@@ -13,7 +13,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::gleaning_test {
 namespace {
 
 using testing::must;
@@ -495,4 +495,4 @@ TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::gleaning_test

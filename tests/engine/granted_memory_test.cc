@@ -8,7 +8,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus::engine {
+namespace foedus::engine::granted_memory_test {
 namespace {
 
 using testing::TestDirectory;
@@ -211,4 +211,4 @@ TEST(GrantedMemoryTest, open_tells_what_it_chose) {
 }
 
 }  // namespace
-}  // namespace foedus::engine
+}  // namespace foedus::engine::granted_memory_test

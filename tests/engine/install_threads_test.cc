@@ -17,7 +17,7 @@
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::install_threads_test {
 namespace {
 
 using testing::must;
@@ -210,4 +210,4 @@ TEST(InstallThreadsTest, those_without_a_processor_are_not_waited_for) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::install_threads_test

@@ -12,7 +12,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::kept_snapshots_test {
 namespace {
 
 using testing::must;
@@ -241,4 +241,4 @@ INSTANTIATE_TEST_SUITE_P(All, NewestManifestTest, ::testing::Bool(),
                          [](const auto& which) { return which.param ? "gone" : "damaged"; });
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::kept_snapshots_test

@@ -8,7 +8,7 @@
 #include "foedus-core/snapshot/files/manifest.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::last_epochs_test {
 namespace {
 
 using testing::must;
@@ -61,4 +61,4 @@ TEST_F(LastEpochsTest, a_directory_without_any_is_refused) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::last_epochs_test

@@ -9,7 +9,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::last_snapshot_test {
 namespace {
 
 using testing::must;
@@ -125,4 +125,4 @@ TEST_F(LastSnapshotTest, a_close_without_news_makes_none) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::last_snapshot_test

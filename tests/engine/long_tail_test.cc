@@ -11,7 +11,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/engine_of.h"
 
-namespace foedus {
+namespace foedus::long_tail_test {
 namespace {
 
 using testing::Hold;
@@ -71,4 +71,4 @@ TEST(LongTailTest, a_tail_takes_memory_of_volatile_pages) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::long_tail_test

@@ -10,7 +10,7 @@
 #include "tests/engine/tree_life.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus {
+namespace foedus::lost_manifest_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -151,4 +151,4 @@ TEST_F(LostManifestTest, before_files_go_costs_no_glean) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::lost_manifest_test

@@ -1,3 +1,4 @@
+// ctest-program: own
 // FileOptions::device: on persistent memory a database is durable by stores; without any it says so
 // and works as on files. Method: the program defines calls of libpmem and of the C library itself;
 // they report persistent memory, and count.
@@ -39,7 +40,7 @@ void* pmem_map_file(const char* path, size_t bytes, int flags, mode_t mode, size
 
 }  // extern "C"
 
-namespace foedus {
+namespace foedus::mapped_device_test {
 namespace {
 
 using testing::must;
@@ -133,6 +134,6 @@ TEST_F(MappedDeviceTest, a_device_that_is_none_is_refused) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::mapped_device_test
 
 #endif  // FOEDUS_HAVE_LIBPMEM

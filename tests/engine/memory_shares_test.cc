@@ -13,7 +13,7 @@
 #include "foedus-core/engine/setup/options_check.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::memory_shares_test {
 namespace {
 
 using engine::MemoryShares;
@@ -172,4 +172,4 @@ TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken)
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::memory_shares_test

@@ -15,7 +15,7 @@
 #include "tests/engine/storages_of_each_kind.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::nvm_cache_test {
 namespace {
 
 using testing::must;
@@ -494,4 +494,4 @@ TEST(NvmCacheInPlaceTest, reads_ahead_are_of_no_harm) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::nvm_cache_test

@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::on_durable_test {
 namespace {
 
 using testing::must;
@@ -115,4 +115,4 @@ TEST(OnDurableTest, a_callback_in_a_transaction_makes_the_database_busy) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::on_durable_test

@@ -7,7 +7,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::own_parts_test {
 namespace {
 
 using testing::must;
@@ -140,4 +140,4 @@ TEST_F(OwnPartsTest, in_a_hash_whose_record_grows) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::own_parts_test

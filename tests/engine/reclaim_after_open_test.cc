@@ -10,7 +10,7 @@
 #include "tests/engine/tree_life.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus {
+namespace foedus::reclaim_after_open_test {
 namespace {
 
 using engine::Engine;
@@ -194,4 +194,4 @@ TEST_F(ReclaimAfterOpenTest, an_error_of_any_call_leaves_a_database_that_works) 
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::reclaim_after_open_test

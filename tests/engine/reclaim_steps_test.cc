@@ -10,7 +10,7 @@
 #include "tests/engine/tree_life.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus {
+namespace foedus::reclaim_steps_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -186,4 +186,4 @@ TEST_F(ReclaimStepsTest, readers_of_an_early_open_go_on_while_recovery_moves_pag
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::reclaim_steps_test

@@ -14,7 +14,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::recovery_test {
 namespace {
 
 using engine::Engine;
@@ -413,4 +413,4 @@ TEST(RecoveryTest, a_database_that_was_closed_says_so) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::recovery_test

@@ -11,7 +11,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::scan_prefix_test {
 namespace {
 
 using testing::must;
@@ -223,4 +223,4 @@ TEST_F(ScanPrefixTest, a_new_row_within_the_prefix_is_a_conflict) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::scan_prefix_test

@@ -10,7 +10,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::session_places_test {
 namespace {
 
 using engine::Engine;
@@ -317,4 +317,4 @@ TEST(SessionPlacesTest, binding_is_reported_where_memory_and_threads_are_bound) 
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::session_places_test

@@ -16,7 +16,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::session_pool_test {
 namespace {
 
 using testing::must;
@@ -186,4 +186,4 @@ TEST(SessionPoolTest, what_a_transaction_remembers_counts_against_memory) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::session_pool_test

@@ -16,7 +16,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::snapshot_isolation_test {
 namespace {
 
 using testing::must;
@@ -483,4 +483,4 @@ TEST(SnapshotIsolationTest, kept_snapshots_are_there_after_a_reopening) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::snapshot_isolation_test

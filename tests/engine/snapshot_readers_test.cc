@@ -10,7 +10,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::snapshot_readers_test {
 namespace {
 
 using testing::must;
@@ -118,4 +118,4 @@ TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::snapshot_readers_test

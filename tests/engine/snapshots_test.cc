@@ -15,7 +15,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::engine {
+namespace foedus::engine::snapshots_test {
 namespace {
 
 using Numbers = std::vector<page::SnapshotNumber>;
@@ -314,4 +314,4 @@ TEST_F(SnapshotsTest, readers_never_lose_what_they_read) {
 }
 
 }  // namespace
-}  // namespace foedus::engine
+}  // namespace foedus::engine::snapshots_test

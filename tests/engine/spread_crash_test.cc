@@ -6,7 +6,7 @@
 // with any number of loggers.
 #include "tests/engine/spread_life.h"
 
-namespace foedus {
+namespace foedus::spread_crash_test {
 namespace {
 
 using testing::difference;
@@ -111,4 +111,4 @@ TEST(SpreadGleanCrashTest, a_full_directory_is_waited_out) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::spread_crash_test

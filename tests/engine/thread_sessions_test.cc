@@ -15,7 +15,7 @@
 #include "foedus-core/numa/topology.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::thread_sessions_test {
 namespace {
 
 using testing::must;
@@ -114,4 +114,4 @@ TEST(ThreadSessionsTest, a_process_runs_transactions_until_its_last_destructor) 
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::thread_sessions_test

@@ -6,7 +6,7 @@
 #include "tests/engine/spread_life.h"
 #include "tests/testing/staged_tiers.h"
 
-namespace foedus {
+namespace foedus::tiers_crash_test {
 namespace {
 
 using testing::FailingDevice;
@@ -85,4 +85,4 @@ TEST(TiersCrashTest, a_power_failure_at_any_call_of_a_glean_loses_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::tiers_crash_test

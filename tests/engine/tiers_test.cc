@@ -15,7 +15,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::tiers_test {
 namespace {
 
 using testing::must;
@@ -391,4 +391,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, TierOptionsTest, ::testing::Values(DeviceKind:
                          [](const auto&) { return "File"; });
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::tiers_test

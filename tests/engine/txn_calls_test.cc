@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::txn_calls_test {
 namespace {
 
 using testing::must;
@@ -305,4 +305,4 @@ TEST(TxnCallsTest, a_transaction_may_hold_very_many_locks) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::txn_calls_test

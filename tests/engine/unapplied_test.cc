@@ -11,7 +11,7 @@
 #include "tests/engine/unapplied_life.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus {
+namespace foedus::unapplied_test {
 namespace {
 
 using testing::Hold;
@@ -483,4 +483,4 @@ TEST(UnappliedRowsTest, a_storage_is_dropped_while_rows_wait) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::unapplied_test

@@ -18,7 +18,7 @@
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::write_throttle_test {
 namespace {
 
 using testing::Hold;
@@ -308,4 +308,4 @@ TEST(WriteThrottleAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_e
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::write_throttle_test

@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::epoch {
+namespace foedus::epoch::epoch_clock_test {
 namespace {
 
 constexpr std::uint64_t kIntervalUs = 10'000;
@@ -427,4 +427,4 @@ TEST_F(EpochClockTest, a_wait_for_a_cache_pin_that_stays_ends_in_time) {
 }
 
 }  // namespace
-}  // namespace foedus::epoch
+}  // namespace foedus::epoch::epoch_clock_test

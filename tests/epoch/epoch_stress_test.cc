@@ -6,7 +6,7 @@
 
 #include "foedus-core/epoch/epoch_clock.h"
 
-namespace foedus::epoch {
+namespace foedus::epoch::epoch_stress_test {
 namespace {
 
 // E2 with threads: while a commit of epoch e is at work, e is never published. Once it is, all
@@ -92,4 +92,4 @@ TEST(EpochStressTest, nothing_of_an_open_transactions_epoch_is_reclaimable) {
 }
 
 }  // namespace
-}  // namespace foedus::epoch
+}  // namespace foedus::epoch::epoch_stress_test

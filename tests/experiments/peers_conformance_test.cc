@@ -11,7 +11,7 @@
 
 #include "tests/experiments/map_backend.h"
 
-namespace experiments {
+namespace experiments::peers_conformance_test {
 namespace {
 
 TEST(ConformanceTest, holds_for_the_model) {
@@ -80,4 +80,4 @@ TEST(ConformanceTest, notices_wrong_answers) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::peers_conformance_test

@@ -11,7 +11,7 @@
 #include "experiments/common/foedus_backend.h"
 #include "tests/experiments/tpcc_tiny.h"
 
-namespace experiments::tpcc {
+namespace experiments::tpcc::tpcc_foedus_test {
 namespace {
 
 class TpccFoedusTest : public testing::TestWithParam<StorageChoice> {
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(Storages, TpccFoedusTest,
                          });
 
 }  // namespace
-}  // namespace experiments::tpcc
+}  // namespace experiments::tpcc::tpcc_foedus_test

@@ -13,7 +13,7 @@
 #include "tests/experiments/tpcc_contended_backend.h"
 #include "tests/experiments/tpcc_tiny.h"
 
-namespace experiments::tpcc {
+namespace experiments::tpcc::tpcc_model_test {
 namespace {
 
 std::string ack_path(const std::string& name) {
@@ -261,4 +261,4 @@ TEST_F(TpccDamageTest, acknowledged_order_that_is_gone_is_named) {
 }
 
 }  // namespace
-}  // namespace experiments::tpcc
+}  // namespace experiments::tpcc::tpcc_model_test

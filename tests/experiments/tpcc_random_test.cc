@@ -15,7 +15,7 @@
 #include "experiments/tpcc/keys.h"
 #include "experiments/tpcc/random_text.h"
 
-namespace experiments::tpcc {
+namespace experiments::tpcc::tpcc_random_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 511;
@@ -163,4 +163,4 @@ TEST(TpccInputsTest, remote_payments_end_at_hundred_percent) {
 }
 
 }  // namespace
-}  // namespace experiments::tpcc
+}  // namespace experiments::tpcc::tpcc_random_test

@@ -17,7 +17,7 @@
 
 #include "tests/experiments/map_backend.h"
 
-namespace experiments {
+namespace experiments::ycsb_driver_test {
 namespace {
 
 YcsbConfig tiny(char name) {
@@ -184,4 +184,4 @@ TEST(YcsbDriverTest, refuses_what_does_not_go_together) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::ycsb_driver_test

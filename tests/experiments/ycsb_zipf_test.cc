@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace experiments {
+namespace experiments::ycsb_zipf_test {
 namespace {
 
 constexpr std::uint64_t kDraws = 400'000;
@@ -109,4 +109,4 @@ TEST(ScrambleTest, hot_rows_are_not_neighbours) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::ycsb_zipf_test

@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // ctest-timeout: 900
 // System calls of the device layer that fail, are interrupted, are cut short, or end the process,
@@ -26,7 +27,7 @@
 #include "tests/faults/life.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::faults {
+namespace foedus::faults::device_test {
 namespace {
 
 constexpr std::uint64_t kSelected = 100;  // of each fault
@@ -172,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(Faults, DeviceTest,
                          });
 
 }  // namespace
-}  // namespace foedus::faults
+}  // namespace foedus::faults::device_test

@@ -15,7 +15,7 @@
 #include "tests/faults/life.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::faults {
+namespace foedus::faults::file_size_limit_test {
 namespace {
 
 void set_limit(rlim_t bytes) {
@@ -120,4 +120,4 @@ TEST(FileSizeLimitTest, no_thread_of_the_engine_takes_the_signal) {
 }
 
 }  // namespace
-}  // namespace foedus::faults
+}  // namespace foedus::faults::file_size_limit_test

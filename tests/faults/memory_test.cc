@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // ctest-timeout: 300
 // Failed requests for memory, mappings and threads, at every place of a database's life.
@@ -22,7 +23,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::faults {
+namespace foedus::faults::memory_test {
 namespace {
 
 // Number of a phase's calls of one source that are tried: all of a few, and some of many.
@@ -185,4 +186,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& of) { return std::string(kSourceNames[static_cast<std::size_t>(of.param)]); });
 
 }  // namespace
-}  // namespace foedus::faults
+}  // namespace foedus::faults::memory_test

@@ -1,3 +1,4 @@
+// ctest-program: own
 // The short run of the fuzz targets. Goal: no target dies of its corpus, which has all earlier
 // finds, or of tens of thousands of changes of it. Method: changes of bytes, of whole fields and of
 // lengths by a seed (FOEDUS_SEED; printed, another one each time). libFuzzer makes the long runs
@@ -29,7 +30,7 @@ FuzzTarget savepoint_fuzz;
 FuzzTarget sequential_page_fuzz;
 }
 
-namespace foedus::fuzz {
+namespace foedus::fuzz::corpus_test {
 namespace {
 
 constexpr int kChanges = 30'000;  // of each target
@@ -114,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpusTest, ::testing::ValuesIn(kTargets),
                          [](const auto& about) { return std::string(about.param.name); });
 
 }  // namespace
-}  // namespace foedus::fuzz
+}  // namespace foedus::fuzz::corpus_test

@@ -9,7 +9,7 @@
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::first_epoch_test {
 namespace {
 
 TEST(FirstEpochTest, of_a_killed_process_is_nothing_to_glean) {
@@ -27,4 +27,4 @@ TEST(FirstEpochTest, of_a_killed_process_is_nothing_to_glean) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::first_epoch_test

@@ -13,7 +13,7 @@
 #include "gleaner/directory_glean.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::glean_again_test {
 namespace {
 
 constexpr std::uint32_t kRows = 2000;
@@ -78,4 +78,4 @@ TEST(GleanAgainTest, a_composition_that_was_given_up_can_be_repeated) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::glean_again_test

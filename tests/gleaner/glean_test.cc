@@ -26,7 +26,7 @@
 #include "tests/gleaner/live_walk.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::glean_test {
 namespace {
 
 constexpr std::uint64_t kSlots = 5'000;
@@ -474,4 +474,4 @@ TEST_F(DirectoryGleanTest, refuses_a_directory_without_a_log) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::glean_test

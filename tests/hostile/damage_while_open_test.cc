@@ -18,7 +18,7 @@
 #include "tests/hostile/small_database.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
-namespace foedus::hostile {
+namespace foedus::hostile::damage_while_open_test {
 namespace {
 
 using testing::FailingDevice;
@@ -211,4 +211,4 @@ TEST_F(DamageWhileOpenTest, is_refused_by_name_and_what_is_sound_is_served) {
 }
 
 }  // namespace
-}  // namespace foedus::hostile
+}  // namespace foedus::hostile::damage_while_open_test

@@ -18,7 +18,7 @@
 #include "tests/hostile/small_database.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
-namespace foedus::hostile {
+namespace foedus::hostile::every_byte_test {
 namespace {
 
 using testing::FailingDevice;
@@ -199,4 +199,4 @@ TEST_F(EveryByteTest, of_a_file_that_is_gone_is_missed) {
 }
 
 }  // namespace
-}  // namespace foedus::hostile
+}  // namespace foedus::hostile::every_byte_test

@@ -22,7 +22,7 @@
 #include "tests/hostile/small_database.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
-namespace foedus::hostile {
+namespace foedus::hostile::forged_pages_test {
 namespace {
 
 using page::PageBytes;
@@ -271,4 +271,4 @@ TEST_F(ForgedPagesTest, one_byte_that_was_changed_is_refused_by_name_or_costs_it
 }
 
 }  // namespace
-}  // namespace foedus::hostile
+}  // namespace foedus::hostile::forged_pages_test

@@ -21,7 +21,7 @@
 #include "tests/hostile/small_database.h"
 #include "tests/testing/mend_segment.h"
 
-namespace foedus::hostile {
+namespace foedus::hostile::forged_records_test {
 namespace {
 
 using log::FrameHeader;
@@ -287,4 +287,4 @@ TEST_F(ForgedRecordsTest, one_byte_that_was_changed_is_refused_by_name_or_costs_
 }
 
 }  // namespace
-}  // namespace foedus::hostile
+}  // namespace foedus::hostile::forged_records_test

@@ -20,7 +20,7 @@
 #include "tests/isolation/run.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::isolation {
+namespace foedus::isolation::checker_mutation_test {
 namespace {
 
 using Lines = std::vector<Line>;
@@ -234,4 +234,4 @@ INSTANTIATE_TEST_SUITE_P(Histories, CheckerMutationTest,
                          });
 
 }  // namespace
-}  // namespace foedus::isolation
+}  // namespace foedus::isolation::checker_mutation_test

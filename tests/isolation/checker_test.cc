@@ -10,7 +10,7 @@
 
 #include "tests/isolation/history_json.h"
 
-namespace foedus::isolation {
+namespace foedus::isolation::checker_test {
 namespace {
 
 const char* const kStorages = R"({"t":"header","seed":1}
@@ -441,4 +441,4 @@ TEST(CheckerTest, text_and_words_say_the_same) {
 }
 
 }  // namespace
-}  // namespace foedus::isolation
+}  // namespace foedus::isolation::checker_test

@@ -9,7 +9,7 @@
 #include "tests/isolation/run.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::isolation {
+namespace foedus::isolation::history_crash_test {
 namespace {
 
 void expect_no_anomaly(Workload workload) {
@@ -44,4 +44,4 @@ TEST(HistoryCrashTest, registers_survive_kills) { expect_no_anomaly(Workload::kR
 TEST(HistoryCrashTest, lists_survive_kills) { expect_no_anomaly(Workload::kList); }
 
 }  // namespace
-}  // namespace foedus::isolation
+}  // namespace foedus::isolation::history_crash_test

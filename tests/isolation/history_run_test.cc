@@ -9,7 +9,7 @@
 #include "tests/isolation/run.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::isolation {
+namespace foedus::isolation::history_run_test {
 namespace {
 
 void expect_no_anomaly(Workload workload, std::uint32_t sessions, std::uint32_t socs) {
@@ -44,4 +44,4 @@ TEST(HistoryRunTest, registers_of_four_sessions) { expect_no_anomaly(Workload::k
 TEST(HistoryRunTest, lists_of_four_sessions) { expect_no_anomaly(Workload::kList, 4, 2); }
 
 }  // namespace
-}  // namespace foedus::isolation
+}  // namespace foedus::isolation::history_run_test

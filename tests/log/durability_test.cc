@@ -10,7 +10,7 @@
 #include "tests/log/log_harness.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::durability_test {
 namespace {
 
 TEST(DurabilityTest, a_ticket_without_a_log_is_durable_at_once) {
@@ -226,4 +226,4 @@ TEST(DurabilityTest, an_epoch_is_announced_only_when_every_logger_has_it) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::durability_test

@@ -8,7 +8,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_ahead_test {
 namespace {
 
 constexpr std::uint64_t kAheadMax = 128u << 10;
@@ -175,4 +175,4 @@ TEST(LogAheadTest, power_fails_at_every_call_of_syncs_for_little) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_ahead_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace foedus::log {
+namespace foedus::log::log_buffer_test {
 namespace {
 
 constexpr std::uint64_t kCapacity = 1024;
@@ -176,4 +176,4 @@ TEST(LogBufferTest, a_ring_that_cannot_grow_stays_as_it_is) {
 }
 
 }  // namespace
-}  // namespace foedus::log
+}  // namespace foedus::log::log_buffer_test

@@ -8,7 +8,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_corruption_test {
 namespace {
 
 // Makes a small log. If `waits`, each commit is durable before the next one.
@@ -316,4 +316,4 @@ TEST(LogCorruptionTest, foreign_files_are_left_alone) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_corruption_test

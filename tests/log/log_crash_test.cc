@@ -8,7 +8,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_crash_test {
 namespace {
 
 constexpr std::uint64_t kRunValues = 1'000'000;  // record values of run r begin at r times this
@@ -373,4 +373,4 @@ TEST(LogCrashTest, a_callback_comes_after_the_commit_is_on_the_device) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_crash_test

@@ -7,7 +7,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_cut_test {
 namespace {
 
 // Makes one durable commit, then crashes or closes. Returns its epoch.
@@ -317,4 +317,4 @@ TEST(LogCutTest, a_mark_stands_in_the_last_of_several_frames) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_cut_test

@@ -11,7 +11,7 @@
 #include "foedus-core/log/segments/writer.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_examine_test {
 namespace {
 
 constexpr std::uint64_t kLargeSegment = 16u << 20;
@@ -351,4 +351,4 @@ TEST(LogExamineTest, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_examine_test

@@ -9,7 +9,7 @@
 #include "tests/log/log_harness.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_failure_test {
 namespace {
 
 void expect_found(FailingDevice* device, const History& expected) {
@@ -435,4 +435,4 @@ TEST(LogFailureTest, a_session_that_waits_for_room_is_served_without_a_new_epoch
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_failure_test

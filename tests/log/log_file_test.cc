@@ -12,7 +12,7 @@
 #include "foedus-core/log/segments/reader.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_file_test {
 namespace {
 
 TEST(LogFileTest, segment_names_are_parsed_as_they_are_made) {
@@ -174,4 +174,4 @@ TEST(SavepointTest, failed_writes_spare_the_valid_slot) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_file_test

@@ -9,7 +9,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_forged_test {
 namespace {
 
 constexpr std::uint64_t kLastFrame = 2 * kBlockBytes;  // of a log with two commits
@@ -388,4 +388,4 @@ TEST(LogForgedTest, marks_below_what_the_savepoint_knows_to_be_durable_are_refus
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_forged_test

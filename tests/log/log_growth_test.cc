@@ -12,7 +12,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_growth_test {
 namespace {
 
 constexpr std::uint64_t kTight = 848u << 10;  // less than a piece of the segments here
@@ -353,4 +353,4 @@ TEST(LogGrowthTest, a_place_that_cannot_be_cleared_is_given_up) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_growth_test

@@ -10,7 +10,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_room_test {
 namespace {
 
 using ::foedus::testing::CallSeen;
@@ -277,4 +277,4 @@ TEST(LogRoomTest, covered_segments_that_could_not_be_removed_are_removed_the_nex
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_room_test

@@ -6,7 +6,7 @@
 #include "tests/log/log_harness.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_sync_test {
 namespace {
 
 using ::foedus::testing::AtSyncPoint;
@@ -143,4 +143,4 @@ TEST_F(LogSyncTest, a_ring_that_is_attached_before_the_sync_is_written_with_the_
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_sync_test

@@ -3,7 +3,7 @@
 
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_test {
 namespace {
 
 // Opens the log of `device` and compares it with `expected`.
@@ -327,4 +327,4 @@ TEST(LogTest, a_session_number_may_come_back_with_a_new_ring) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_test

@@ -10,7 +10,7 @@
 #include "foedus-core/device/posix/file_device.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::log_threads_test {
 namespace {
 
 struct TemporaryFolder {
@@ -127,4 +127,4 @@ TEST(LogThreadsTest, many_sessions_commit_wait_and_leave_and_all_is_read_back) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::log_threads_test

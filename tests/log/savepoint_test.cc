@@ -10,7 +10,7 @@
 
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::savepoint_test {
 namespace {
 
 constexpr std::size_t kSlotBytesOfSavepoint = 4096;
@@ -168,4 +168,4 @@ TEST(SavepointSlotsTest, all_of_them_are_written_in_turn) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::savepoint_test

@@ -14,7 +14,7 @@
 #include "foedus-core/log/segments/writer.h"
 #include "tests/log/log_harness.h"
 
-namespace foedus::log::testing {
+namespace foedus::log::testing::segment_writer_test {
 namespace {
 
 constexpr std::size_t kRingBytes = 1u << 20;
@@ -301,4 +301,4 @@ TEST(SegmentWriterTest, a_seal_says_nothing_of_what_was_taken_back) {
 }
 
 }  // namespace
-}  // namespace foedus::log::testing
+}  // namespace foedus::log::testing::segment_writer_test

@@ -11,7 +11,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::callbacks_test {
 namespace {
 
 using testing::must;
@@ -128,4 +128,4 @@ TEST(LogSinkMisuseTest, a_log_sink_that_throws_is_survived) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::callbacks_test

@@ -14,7 +14,7 @@
 #include "foedus-core/base/system/process.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::close_test {
 namespace {
 
 using testing::must;
@@ -120,4 +120,4 @@ TEST(CloseMisuseTest, a_destructor_with_an_open_transaction_ends_the_program_wit
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::close_test

@@ -8,7 +8,7 @@
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::forgotten_transactions_test {
 namespace {
 
 using testing::Hold;
@@ -132,4 +132,4 @@ TEST(ForgottenTxnMisuseTest, are_named_where_memory_runs_out) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::forgotten_transactions_test

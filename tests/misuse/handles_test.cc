@@ -7,7 +7,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::handles_test {
 namespace {
 
 using testing::must;
@@ -162,4 +162,4 @@ TEST(HandleMisuseTest, handles_of_two_openings_are_not_equal) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::handles_test

@@ -7,7 +7,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::keys_test {
 namespace {
 
 using testing::must;
@@ -145,4 +145,4 @@ TEST_F(KeyMistakesTest, a_number_of_another_kind_is_another_key) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::keys_test

@@ -12,7 +12,7 @@
 #include "tests/hostile/isolated_run.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::messages_test {
 namespace {
 
 using testing::must;
@@ -281,4 +281,4 @@ TEST(MessagesTest, a_full_memory_names_its_option_once) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::messages_test

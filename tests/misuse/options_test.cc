@@ -5,7 +5,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::options_test {
 namespace {
 
 using testing::must;
@@ -86,4 +86,4 @@ TEST(MisuseOptionsTest, a_zero_byte_in_the_path_is_refused) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::options_test

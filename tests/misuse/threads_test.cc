@@ -14,7 +14,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::threads_test {
 namespace {
 
 using testing::must;
@@ -132,4 +132,4 @@ TEST(ThreadMisuseTest, a_txn_of_two_threads_ends_a_checked_program_with_a_senten
 #endif
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::threads_test

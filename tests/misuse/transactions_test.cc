@@ -7,7 +7,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::transactions_test {
 namespace {
 
 using testing::must;
@@ -189,4 +189,4 @@ TEST(TxnMisuseTest, a_drop_within_transact_is_refused_at_once) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::transactions_test

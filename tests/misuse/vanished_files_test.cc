@@ -8,7 +8,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::vanished_files_test {
 namespace {
 
 using testing::must;
@@ -149,4 +149,4 @@ TEST(VanishedFilesTest, a_directory_without_a_segment_of_its_log_is_damaged) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::vanished_files_test

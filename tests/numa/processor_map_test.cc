@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace foedus::numa {
+namespace foedus::numa::processor_map_test {
 namespace {
 
 using Processors = std::vector<std::uint32_t>;
@@ -79,4 +79,4 @@ TEST(ProcessorMapTest, nodes_may_have_processors_in_any_order) {
 }
 
 }  // namespace
-}  // namespace foedus::numa
+}  // namespace foedus::numa::processor_map_test

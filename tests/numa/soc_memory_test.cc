@@ -11,7 +11,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 
-namespace foedus::numa {
+namespace foedus::numa::soc_memory_test {
 namespace {
 
 constexpr std::uint64_t kHuge = SocMemory::kHugePageBytes;
@@ -190,4 +190,4 @@ TEST(SocMemoryTest, prefaulting_changes_nothing_under_a_writer) {
 }
 
 }  // namespace
-}  // namespace foedus::numa
+}  // namespace foedus::numa::soc_memory_test

@@ -7,7 +7,7 @@
 
 #include "foedus-core/base/system/processor.h"
 
-namespace foedus::numa {
+namespace foedus::numa::topology_test {
 namespace {
 
 TEST(TopologyTest, zero_stands_for_the_machines_number) {
@@ -101,4 +101,4 @@ TEST(TopologyDeathTest, a_soc_beyond_the_last_is_impossible) {
 }
 
 }  // namespace
-}  // namespace foedus::numa
+}  // namespace foedus::numa::topology_test

@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // The operations that the sets of a transaction promise to do without memory.
 #include <vector>
@@ -5,7 +6,7 @@
 #include "foedus-core/occ/access_sets.h"
 #include "tests/faults/memory_faults.h"
 
-namespace foedus::occ {
+namespace foedus::occ::access_sets_memory_test {
 namespace {
 
 class WriteSetMemoryTest : public ::testing::Test {
@@ -96,4 +97,4 @@ TEST(ReadSetMemoryTest, what_was_added_stays_through_growth_and_its_failures) {
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::access_sets_memory_test

@@ -11,7 +11,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/occ/txn_locks.h"
 
-namespace foedus::occ {
+namespace foedus::occ::access_sets_test {
 namespace {
 
 std::uint64_t given_seed() {
@@ -279,4 +279,4 @@ TEST(WaiterPoolTest, waiters_say_whose_they_are) {
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::access_sets_test

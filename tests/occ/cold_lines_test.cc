@@ -9,7 +9,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::occ {
+namespace foedus::occ::cold_lines_test {
 namespace {
 
 using page::LineMask;
@@ -165,4 +165,4 @@ TEST_F(ColdLinesTest, what_is_not_there_is_poison) {
 #endif
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::cold_lines_test

@@ -11,7 +11,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::occ {
+namespace foedus::occ::cold_pages_test {
 namespace {
 
 using snapshot::is_page;
@@ -198,4 +198,4 @@ TEST_F(ColdPagesTest, other_errors_are_not_waited_for) {
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::cold_pages_test

@@ -14,7 +14,7 @@
 #include "foedus-core/storage/base/overflow.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::occ {
+namespace foedus::occ::read_test {
 namespace {
 
 // Goal: a reader never sees half a record. Method: a writer fills the payload with one number after
@@ -268,4 +268,4 @@ TEST(OverflowTest, a_chain_that_does_not_fit_is_given_back) {
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::read_test

@@ -9,7 +9,7 @@
 
 #include "tests/testing/hold.h"
 
-namespace foedus::occ {
+namespace foedus::occ::record_lock_test {
 namespace {
 
 constexpr int kThreads = 4;
@@ -242,4 +242,4 @@ TEST(RecordLockTest, a_waiter_is_the_first_when_the_one_in_front_gives_up) {
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::record_lock_test

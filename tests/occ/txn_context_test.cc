@@ -4,7 +4,7 @@
 
 #include "tests/storage/storages.h"
 
-namespace foedus::occ {
+namespace foedus::occ::txn_context_test {
 namespace {
 
 using storage::Storages;
@@ -310,4 +310,4 @@ TEST_F(TxnContextTest, what_is_forgotten_of_a_pointer_is_what_was_observed_of_it
 }
 
 }  // namespace
-}  // namespace foedus::occ
+}  // namespace foedus::occ::txn_context_test

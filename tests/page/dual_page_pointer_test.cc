@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace foedus::page {
+namespace foedus::page::dual_page_pointer_test {
 namespace {
 
 constexpr DualPageIds ids(std::uint64_t volatile_word, std::uint64_t snapshot_word) {
@@ -101,4 +101,4 @@ TEST(DualPagePointerTest, exchanges_of_many_threads_lose_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::dual_page_pointer_test

@@ -8,7 +8,7 @@
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/tid.h"
 
-namespace foedus::page {
+namespace foedus::page::page_id_test {
 namespace {
 
 TEST(VolatilePageIdTest, holds_soc_above_number) {
@@ -142,4 +142,4 @@ TEST(PageHeaderTest, of_finds_the_page_of_every_address_in_it) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::page_id_test

@@ -7,7 +7,7 @@
 
 #include "foedus-core/page/page_pool.h"
 
-namespace foedus::page {
+namespace foedus::page::page_lending_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -171,4 +171,4 @@ TEST_F(PageLendingTest, they_are_called_in_once_more_before_take_fails) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::page_lending_test

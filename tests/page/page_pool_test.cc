@@ -8,7 +8,7 @@
 
 #include "foedus-core/base/system/sync_point.h"
 
-namespace foedus::page {
+namespace foedus::page::page_pool_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -257,4 +257,4 @@ TEST(PagePoolTest, a_pop_that_slept_while_the_same_page_came_back_fails) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::page_pool_test

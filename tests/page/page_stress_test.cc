@@ -14,7 +14,7 @@
 #include "foedus-core/page/session_pages.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus::page {
+namespace foedus::page::page_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 4;
@@ -181,4 +181,4 @@ TEST(PageStressTest, a_pinned_reader_never_sees_a_page_reused) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::page_stress_test

@@ -8,7 +8,7 @@
 
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::page {
+namespace foedus::page::pool_warmer_test {
 namespace {
 
 constexpr std::uint64_t kExtent = PagePool::kExtentBytes;
@@ -122,4 +122,4 @@ TEST(PoolWarmerTest, takes_nothing_from_those_who_come_first) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::pool_warmer_test

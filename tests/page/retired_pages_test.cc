@@ -10,7 +10,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus::page {
+namespace foedus::page::retired_pages_test {
 namespace {
 
 struct alignas(kPageBytes) PageBytes {
@@ -107,4 +107,4 @@ TEST_F(RetiredPagesTest, popping_from_nothing_is_impossible) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::retired_pages_test

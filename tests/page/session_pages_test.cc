@@ -11,7 +11,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::page {
+namespace foedus::page::session_pages_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -323,4 +323,4 @@ TEST_F(SessionPagesTest, nothing_is_lost_over_many_retirements) {
 }
 
 }  // namespace
-}  // namespace foedus::page
+}  // namespace foedus::page::session_pages_test

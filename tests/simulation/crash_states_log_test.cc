@@ -4,7 +4,7 @@
 // in the log.
 #include "tests/simulation/run_states.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::crash_states_log_test {
 namespace {
 
 TEST(CrashStatesLogTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_acknowledged) {
@@ -16,4 +16,4 @@ TEST(CrashStatesLogTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_ac
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::crash_states_log_test

@@ -4,7 +4,7 @@
 // recovered and compared. A seed repeats a run; FOEDUS_TEST_SEED gives one.
 #include "tests/simulation/run_states.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::crash_states_test {
 namespace {
 
 TEST(CrashStatesTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_acknowledged) {
@@ -15,4 +15,4 @@ TEST(CrashStatesTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_ackno
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::crash_states_test

@@ -3,7 +3,7 @@
 // The crash states of crash_states_test at every call of new databases.
 #include "tests/simulation/run_states.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::crash_states_young_test {
 namespace {
 
 TEST(CrashStatesYoungTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_acknowledged) {
@@ -15,4 +15,4 @@ TEST(CrashStatesYoungTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::crash_states_young_test

@@ -9,7 +9,7 @@
 
 #include "tests/simulation/simulation.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::determinism_test {
 namespace {
 
 using Traced = std::vector<std::array<std::uint64_t, 3>>;
@@ -43,4 +43,4 @@ TEST(DeterminismTest, a_seed_run_twice_makes_the_same_calls_and_the_same_bytes) 
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::determinism_test

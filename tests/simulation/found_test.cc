@@ -3,7 +3,7 @@
 
 #include "tests/simulation/isolated.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::found_test {
 namespace {
 
 // The samples of a hash storage ended in an earlier partition than the last one: the boundary after
@@ -35,4 +35,4 @@ TEST(FoundTest, a_read_of_what_was_recovered_is_tried_again_behind_an_install) {
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::found_test

@@ -8,7 +8,7 @@
 
 #include "tests/simulation/simulation.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::reach_test {
 namespace {
 
 TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
@@ -55,4 +55,4 @@ TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::reach_test

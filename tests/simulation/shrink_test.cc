@@ -6,7 +6,7 @@
 
 #include "tests/simulation/isolated.h"
 
-namespace foedus::simulation {
+namespace foedus::simulation::shrink_test {
 namespace {
 
 // Returns the first plan that fails, and its outcome.
@@ -59,4 +59,4 @@ TEST(ShrinkTest, a_plan_is_a_command_line) {
 }
 
 }  // namespace
-}  // namespace foedus::simulation
+}  // namespace foedus::simulation::shrink_test

@@ -20,7 +20,7 @@ inline page::SnapshotPageId id_of(std::uint32_t number) {
   return {page::SnapshotNumber{3}, 1, number};
 }
 
-inline page::PageBytes page_of(std::uint32_t number) {
+inline page::PageBytes page_bytes_of(std::uint32_t number) {
   page::PageBytes page = {};
   std::memset(page.bytes, static_cast<int>('a' + number % 26), sizeof(page.bytes));
   page.header()->page_id = id_of(number).word();
@@ -30,12 +30,12 @@ inline page::PageBytes page_of(std::uint32_t number) {
 }
 
 inline bool is_whole(const page::PageBytes& page, std::uint32_t number) {
-  return std::memcmp(page.bytes, page_of(number).bytes, page::kPageBytes) == 0;
+  return std::memcmp(page.bytes, page_bytes_of(number).bytes, page::kPageBytes) == 0;
 }
 
 class KeptPagesTest : public ::testing::Test {
  protected:
-  void add(std::uint32_t number) { pages->add(id_of(number), page_of(number).header()); }
+  void add(std::uint32_t number) { pages->add(id_of(number), page_bytes_of(number).header()); }
   NvmPages::Found read(std::uint32_t number) {
     page::PageBytes to = {};
     const NvmPages::Found found = pages->read(id_of(number), to.header());

@@ -10,7 +10,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::line_cache_test {
 namespace {
 
 using page::LineMask;
@@ -124,4 +124,4 @@ TEST_F(LineCacheTest, there_are_as_many_line_pages_as_stay) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::line_cache_test

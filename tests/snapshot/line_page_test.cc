@@ -11,7 +11,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::line_page_test {
 namespace {
 
 using page::kLineBytes;
@@ -232,4 +232,4 @@ TEST_F(LinePageTest, threads_find_lines_of_their_pages_only) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::line_page_test

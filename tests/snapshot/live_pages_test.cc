@@ -4,7 +4,7 @@
 #include "foedus-core/snapshot/files/format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::live_pages_test {
 namespace {
 
 const SnapshotPageId kPage(SnapshotNumber{3}, 1, 7);
@@ -64,4 +64,4 @@ TEST_F(LivePagesTest, more_pages_than_a_file_can_have_are_corruption) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::live_pages_test

@@ -9,7 +9,7 @@
 #include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::manifest_crash_test {
 namespace {
 
 constexpr std::uint64_t kSeeds[] = {FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6,
@@ -346,4 +346,4 @@ TEST(LeftoversTest, of_a_lost_manifest_there_are_none_for_who_knows_it) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::manifest_crash_test

@@ -6,7 +6,7 @@
 #include "foedus-core/snapshot/files/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::manifest_test {
 namespace {
 
 constexpr std::size_t kFilesAt = sizeof(ManifestHeader);
@@ -410,4 +410,4 @@ TEST(ManifestDeathTest, one_with_a_problem_is_never_written) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::manifest_test

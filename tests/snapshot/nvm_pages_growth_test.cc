@@ -10,7 +10,7 @@
 #include "tests/testing/failing_device.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::nvm_pages_growth_test {
 namespace {
 
 using page::PageBytes;
@@ -212,7 +212,7 @@ TEST_F(NvmPagesGrowthTest, a_power_failure_in_growth_leaves_whole_pages) {
       must(growing->adopt(kName));
       copy->lose_power_after(skip);
       for (std::uint32_t i = 100; i <= 150; ++i) {
-        for (int time = 0; time < 2; ++time) growing->add(id_of(i), page_of(i).header());
+        for (int time = 0; time < 2; ++time) growing->add(id_of(i), page_bytes_of(i).header());
       }
     }
     copy->crash_power(skip % 2 == 0 ? FailingDevice::kDropAll : FailingDevice::kKeepAll);
@@ -228,12 +228,12 @@ TEST_F(NvmPagesGrowthTest, a_power_failure_in_growth_leaves_whole_pages) {
     if (skip % 2 != 0 || FailingDevice::is_persistent_memory()) {
       EXPECT_GT(found, 20u) << "call " << skip;
     }
-    again->add(id_of(200), page_of(200).header());
-    again->add(id_of(200), page_of(200).header());
+    again->add(id_of(200), page_bytes_of(200).header());
+    again->add(id_of(200), page_bytes_of(200).header());
     EXPECT_EQ(again->read(id_of(200), to.header()), NvmPages::Found::kPage);
     EXPECT_TRUE(is_whole(to, 200));
   }
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::nvm_pages_growth_test

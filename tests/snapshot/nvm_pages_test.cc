@@ -17,7 +17,7 @@
 #include "tests/testing/failing_device.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::nvm_pages_test {
 namespace {
 
 using page::PageBytes;
@@ -53,7 +53,7 @@ TEST_F(NvmPagesTest, a_page_is_found_whole_and_by_lines) {
   PageBytes lines = {};
   constexpr page::LineMask kWanted = 0b1011 | page::LineMask{1} << 63;
   ASSERT_TRUE(pages->read_lines(id_of(5), kWanted, lines.bytes));
-  const PageBytes whole = page_of(5);
+  const PageBytes whole = page_bytes_of(5);
   for (const std::uint32_t line : {0u, 1u, 3u, 63u}) {
     EXPECT_EQ(std::memcmp(lines.bytes + 64 * line, whole.bytes + 64 * line, 64), 0) << line;
   }
@@ -146,7 +146,7 @@ TEST_F(NvmPagesTest, a_slot_that_is_not_whole_is_given_up) {
   add(1);
   std::uint64_t slot = kFirstSlot;
   const std::vector<char> bytes = disk.bytes_of("nvm-0");
-  while (std::memcmp(bytes.data() + slot, page_of(1).bytes, 8) != 0) slot += page::kPageBytes;
+  while (std::memcmp(bytes.data() + slot, page_bytes_of(1).bytes, 8) != 0) slot += page::kPageBytes;
   disk.flip_bit("nvm-0", slot + 2'000, 3);
   pages = open();
   PageBytes to = {};
@@ -172,7 +172,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
       must(changed->adopt(kName));
       copy->lose_power_after(skip);
       for (std::uint32_t i = 30'001; i <= 30'010; ++i) {
-        for (int time = 0; time < 2; ++time) changed->add(id_of(i), page_of(i).header());
+        for (int time = 0; time < 2; ++time) changed->add(id_of(i), page_bytes_of(i).header());
       }
     }
     copy->crash_power(FailingDevice::is_persistent_memory() ? FailingDevice::kDropAll
@@ -236,7 +236,7 @@ TEST_F(NvmPagesTest, a_full_device_has_its_room_back) {
   const std::uint64_t made = small.calls(Call::kCreate);
   must(kept->adopt(kName + 1));
   EXPECT_EQ(small.calls(Call::kCreate), made);
-  kept->add(id_of(1), page_of(1).header());
+  kept->add(id_of(1), page_bytes_of(1).header());
   EXPECT_FALSE(kept->has(id_of(1)));
 }
 
@@ -288,7 +288,7 @@ TEST(NvmPagesThreadsTest, what_is_found_is_whole) {
     PageBytes to = {};
     for (int i = 0; i < 40'000; ++i) {
       const auto number = static_cast<std::uint32_t>(1 + random.below(800));
-      const PageBytes page = page_of(number);
+      const PageBytes page = page_bytes_of(number);
       if (pages->read(id_of(number), to.header()) != NvmPages::Found::kNothing) {
         EXPECT_TRUE(is_whole(to, number));
         ++found;
@@ -307,4 +307,4 @@ TEST(NvmPagesThreadsTest, what_is_found_is_whole) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::nvm_pages_test

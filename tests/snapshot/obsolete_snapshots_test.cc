@@ -11,7 +11,7 @@
 #include "tests/snapshot/snapshot_rig.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::obsolete_snapshots_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -194,4 +194,4 @@ TEST(UnneededTest, power_fails_at_every_call) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::obsolete_snapshots_test

@@ -9,7 +9,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_borrow_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -232,4 +232,4 @@ TEST_F(PageCacheBorrowTest, grows_again_when_volatile_pages_shrink) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_borrow_test

@@ -14,7 +14,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_index_test {
 namespace {
 
 // Memory of an index, and frames that have only an id.
@@ -394,4 +394,4 @@ TEST(CacheFramesTest, whose_memory_others_take_first_grow_later) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_index_test

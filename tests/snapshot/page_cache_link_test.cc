@@ -17,7 +17,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_link_test {
 namespace {
 
 // ---- links of an index -----------------------------------------------------------------------
@@ -416,4 +416,4 @@ TEST(PageCacheLinkStressTest, every_soc_has_its_own_children) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_link_test

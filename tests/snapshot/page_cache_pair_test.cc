@@ -9,7 +9,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_pair_test {
 namespace {
 
 constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
@@ -87,4 +87,4 @@ TEST(PageCachePairTest, frames_of_pages_that_are_pushed_out_are_not_lost) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_pair_test

@@ -7,7 +7,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_reader_test {
 namespace {
 
 constexpr std::uint64_t kBytes = 4u << 20;
@@ -154,4 +154,4 @@ TEST_F(PageCacheReaderTest, hints_read_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_reader_test

@@ -16,7 +16,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 6;
@@ -284,4 +284,4 @@ TEST(PageCacheStressTest, searches_of_open_transactions_never_run_out_of_frames_
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_stress_test

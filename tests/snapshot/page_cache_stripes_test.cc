@@ -13,7 +13,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_stripes_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -275,4 +275,4 @@ TEST_F(PageCacheStripesTest, all_is_given_back_while_volatile_pages_grow_and_no_
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_stripes_test

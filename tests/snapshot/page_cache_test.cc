@@ -10,7 +10,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -462,4 +462,4 @@ TEST_F(PageCacheTest, what_is_unlinked_stays_for_who_has_found_it) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_test

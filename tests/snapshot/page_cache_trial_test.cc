@@ -8,7 +8,7 @@
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::page_cache_trial_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -143,4 +143,4 @@ TEST_F(PageCacheTrialTest, a_page_on_trial_is_valid_for_as_long_as_a_pin_lasts) 
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::page_cache_trial_test

@@ -3,7 +3,7 @@
 
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::page_run_reader_test {
 namespace {
 
 constexpr std::uint32_t kPages = 100;
@@ -121,4 +121,4 @@ TEST_F(PageRunReaderTest, a_page_that_breaks_a_rule_is_refused_wherever_it_stand
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::page_run_reader_test

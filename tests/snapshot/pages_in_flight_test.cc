@@ -12,7 +12,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::snapshot {
+namespace foedus::snapshot::pages_in_flight_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -220,4 +220,4 @@ TEST_F(PagesInFlightTest, nothing_is_begun_after_the_transaction) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot
+}  // namespace foedus::snapshot::pages_in_flight_test

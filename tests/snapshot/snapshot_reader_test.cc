@@ -7,7 +7,7 @@
 #include "foedus-core/snapshot/files/format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::snapshot_reader_test {
 namespace {
 
 constexpr SnapshotNumber kOne{1};
@@ -319,4 +319,4 @@ TEST(SnapshotReaderTest, many_threads_read_while_files_are_opened) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::snapshot_reader_test

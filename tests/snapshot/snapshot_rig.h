@@ -23,7 +23,7 @@
     ASSERT_TRUE(checked.is_ok()) << message_of(checked);             \
   } while (false)
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot {
 
 using ::foedus::testing::Call;
 using ::foedus::testing::FailingDevice;
@@ -158,4 +158,4 @@ inline Status check_snapshot(device::Device* device, const Manifest& manifest) {
   return {};
 }
 
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot

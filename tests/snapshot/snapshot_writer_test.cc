@@ -2,7 +2,7 @@
 // Snapshot files are written once, whole, and are durable when finish() says so.
 #include "tests/snapshot/snapshot_rig.h"
 
-namespace foedus::snapshot::testing {
+namespace foedus::snapshot::snapshot_writer_test {
 namespace {
 
 constexpr SnapshotNumber kOne{1};
@@ -180,4 +180,4 @@ TEST(SnapshotNamesTest, only_what_was_given_is_parsed) {
 }
 
 }  // namespace
-}  // namespace foedus::snapshot::testing
+}  // namespace foedus::snapshot::snapshot_writer_test

@@ -14,7 +14,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/numbered_rows.h"
 
-namespace foedus::storage {
+namespace foedus::storage::install_together_test {
 namespace {
 
 constexpr std::uint64_t kRows = 40'000;
@@ -253,4 +253,4 @@ TEST_P(InstallTogetherStressTest, sums_stay_as_they_are) {
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::install_together_test

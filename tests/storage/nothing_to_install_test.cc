@@ -8,7 +8,7 @@
 #include "foedus-core/storage/sequential/sequential_storage.h"
 #include "tests/storage/numbered_rows.h"
 
-namespace foedus::storage {
+namespace foedus::storage::nothing_to_install_test {
 namespace {
 
 constexpr std::uint64_t kRows = 3'000;
@@ -72,4 +72,4 @@ TEST(NothingToInstallSequentialTest, pages_of_a_sequential_storage_go) {
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::nothing_to_install_test

@@ -10,7 +10,7 @@
 #include "foedus-core/storage/array/array_page_check.h"
 #include "tests/storage/sound_pages.h"
 
-namespace foedus::storage {
+namespace foedus::storage::page_check_test {
 namespace {
 
 using array::ArrayBorderPage;
@@ -180,4 +180,4 @@ TEST(PageCheckTest, a_pointer_of_an_array_is_for_one_page) {
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::page_check_test

@@ -20,7 +20,7 @@
 #include "tests/storage/gleaned.h"
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage {
+namespace foedus::storage::small_cache_test {
 namespace {
 
 constexpr std::uint32_t kFrames = 64;
@@ -303,4 +303,4 @@ TEST(SmallCacheTest, one_transaction_scans_a_hundred_caches) {
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::small_cache_test

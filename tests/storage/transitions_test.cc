@@ -25,7 +25,7 @@
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::storage {
+namespace foedus::storage::transitions_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -339,4 +339,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TransitionsTest,
                          });
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::transitions_test

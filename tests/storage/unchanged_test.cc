@@ -8,7 +8,7 @@
 #include "tests/storage/numbered_rows.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage {
+namespace foedus::storage::unchanged_test {
 namespace {
 
 constexpr std::uint64_t kRows = 20'000;
@@ -137,4 +137,4 @@ TEST_P(UnchangedTest, what_has_changed_is_looked_at_behind_the_last_page_to_drop
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::unchanged_test

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <set>
 
-namespace foedus::testing {
+namespace foedus::testing::failing_device_test {
 namespace {
 
 constexpr std::size_t kSector = 512;
@@ -138,4 +138,4 @@ TEST(FailingDeviceTest, a_removed_file_has_room_as_long_as_it_is_open) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::failing_device_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::testing {
+namespace foedus::testing::history_test {
 namespace {
 
 TEST(HistoryTest, serial_history_passes) {
@@ -26,4 +26,4 @@ TEST(HistoryTest, inconsistent_read_only_transaction_is_found) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::history_test

@@ -36,7 +36,7 @@ class BuildOptionsTest(unittest.TestCase):
 
     def test_tests_do_without_tools_and_experiments(self):
         targets, _ = targets_of("-DFOEDUS_BUILD_TOOLS=OFF", "-DFOEDUS_BUILD_EXPERIMENTS=OFF")
-        self.assertIn("bin/tests/base_status_test", targets)
+        self.assertIn("bin/tests/base_tests", targets)
         self.assertNotIn("bin/foedus", targets)
         for folder in ("tools", "hostile", "simulation", "experiments", "kills", "soak"):
             self.assertEqual(

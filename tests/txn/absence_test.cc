@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::absence_test {
 namespace {
 
 using testing::must;
@@ -218,4 +218,4 @@ TEST_F(AbsenceTest, of_a_premise_is_of_the_point_of_the_reads) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::absence_test

@@ -4,7 +4,7 @@
 
 #include "tests/txn/commit_steps_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::commit_locks_test {
 namespace {
 
 using CommitLocksTest = CommitStepsTest;
@@ -77,4 +77,4 @@ TEST_F(CommitLocksTest, a_lock_out_of_order_is_only_tried) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::commit_locks_test

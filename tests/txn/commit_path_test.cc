@@ -1,3 +1,4 @@
+// ctest-program: own
 // A transaction does not allocate and does not call the system. The program replaces operator new;
 // a filter of the kernel traps the thread's system calls, which are counted and then done.
 #include <dlfcn.h>
@@ -53,7 +54,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   std::free(at);
 }
 
-namespace foedus {
+namespace foedus::commit_path_test {
 namespace {
 
 using testing::must;
@@ -221,4 +222,4 @@ TEST(CommitPathTest, transactions_with_log_files_allocate_nothing_and_call_no_sy
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::commit_path_test

@@ -6,7 +6,7 @@
 
 #include "tests/txn/commit_steps_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::commit_steps_test {
 namespace {
 
 // Method: the record is inspected between the lock phase and the epoch, between the epoch and
@@ -426,4 +426,4 @@ TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::commit_steps_test

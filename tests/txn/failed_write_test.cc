@@ -5,7 +5,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::failed_write_test {
 namespace {
 
 using testing::must;
@@ -91,4 +91,4 @@ TEST_F(FailedWriteTest, put_into_a_hash_leaves_the_absence_seen) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::failed_write_test

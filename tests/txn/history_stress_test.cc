@@ -15,7 +15,7 @@
 #include "tests/testing/history.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::history_stress_test {
 namespace {
 
 using testing::HistoryTxn;
@@ -242,4 +242,4 @@ TEST(HistoryStressTest, sixty_four_threads_of_eight_socs_beside_gleans) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::history_stress_test

@@ -12,7 +12,7 @@
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::hot_record_test {
 namespace {
 
 using testing::Hold;
@@ -169,4 +169,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, HotRecordTest,
                          });
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::hot_record_test

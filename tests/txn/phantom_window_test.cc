@@ -11,7 +11,7 @@
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::phantom_window_test {
 namespace {
 
 using testing::must;
@@ -135,4 +135,4 @@ TEST_F(PhantomWindowTest, a_heads_page_counts_when_it_can_gain_chains) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::phantom_window_test

@@ -14,7 +14,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::replay_test {
 namespace {
 
 using testing::must;
@@ -243,4 +243,4 @@ TEST_P(ReplayTest, what_commits_has_run_at_once) {
 INSTANTIATE_TEST_SUITE_P(InTreeAndHash, ReplayTest, ::testing::Bool());
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::replay_test

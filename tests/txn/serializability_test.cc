@@ -8,7 +8,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
 
-namespace foedus {
+namespace foedus::serializability_test {
 namespace {
 
 using testing::must;
@@ -463,4 +463,4 @@ TEST_F(SerializabilityTest, crossing_locks_of_many_threads_make_progress) {
 }
 
 }  // namespace
-}  // namespace foedus
+}  // namespace foedus::serializability_test

@@ -2,6 +2,7 @@
 # path without extension; the first folder is its label. The first 20 lines of a file may say
 #   // ctest-labels: concurrency crash      more labels
 #   // ctest-timeout: 300                   seconds in the release build, five-fold with sanitizers
+#   // ctest-program: own                   not linked with others: it replaces a function of all
 # (# instead of // in Python).
 
 set(FOEDUS_TEST_TIMEOUT_S 120)
@@ -93,49 +94,108 @@ function(foedus_cc_tests)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.cc")
   foedus_without_unbuilt(files)
   foreach(file IN LISTS files)
-    string(REGEX REPLACE "\\.cc$" "" name "${file}")
-    string(REPLACE "/" "_" target "${name}")
     foedus_read_test_header("${file}" labels timeout)
-    add_executable(${target} "${file}")
-    set_target_properties(${target} PROPERTIES
+    foedus_program_of("${file}" "${labels}" program filter)
+    list(APPEND programs ${program})
+    list(APPEND sources_of_${program} "${file}")
+    foedus_add_cc_test("${file}" "${labels}" ${timeout} ${program} "${filter}")
+    if(file MATCHES "${FOEDUS_COVERED_TESTS}")
+      list(APPEND covered ${program})
+    endif()
+    foreach(label IN LISTS FOEDUS_SANITIZED_LABELS)
+      if(label IN_LIST labels)
+        list(APPEND sanitized ${program})
+      endif()
+    endforeach()
+  endforeach()
+
+  list(REMOVE_DUPLICATES programs)
+  foreach(program IN LISTS programs)
+    list(GET sources_of_${program} 0 file)
+    add_executable(${program} ${sources_of_${program}})
+    set_target_properties(${program} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
-    target_link_libraries(${target} PRIVATE foedus_testing GTest::gtest_main)
-    target_compile_options(${target} PRIVATE ${test_options})
-    target_precompile_headers(${target} REUSE_FROM foedus_testing_headers)
+    target_link_libraries(${program} PRIVATE foedus_testing GTest::gtest_main)
+    target_compile_options(${program} PRIVATE ${test_options})
+    target_precompile_headers(${program} REUSE_FROM foedus_testing_headers)
     if(file MATCHES "^experiments/" AND TARGET foedus_experiments_common)
-      target_link_libraries(${target} PRIVATE foedus_experiments_common)
+      target_link_libraries(${program} PRIVATE foedus_experiments_common)
     endif()
     foreach(folder isolation simulation)
       if(file MATCHES "^${folder}/")
-        target_link_libraries(${target} PRIVATE foedus_${folder})
+        target_link_libraries(${program} PRIVATE foedus_${folder})
       endif()
     endforeach()
     if(file MATCHES "^(tools|hostile)/")
       get_property(tools GLOBAL PROPERTY FOEDUS_TOOL_LIBRARIES)
-      target_link_libraries(${target} PRIVATE ${tools})
+      target_link_libraries(${program} PRIVATE ${tools})
     endif()
-    add_test(NAME "${name}" COMMAND ${FOEDUS_TEST_LAUNCHER} $<TARGET_FILE:${target}>)
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-      "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;\
+  endforeach()
+  add_dependencies(covered_tests ${covered})
+  add_dependencies(sanitized_tests ${sanitized})
+endfunction()
+
+# foedus_program_of(<file> <labels> <program> <filter>): the executable of a test, and the
+# --gtest_filter of the file's cases. The tests of a folder are two executables: sanitizers build
+# only the one whose labels they run. A suite belongs to one file of the folder. Half of a
+# compilation is headers, so several files are compiled as one, and each has a namespace of its
+# name. With CMAKE_UNITY_BUILD=OFF each file is an executable.
+function(foedus_program_of file labels result_program result_filter)
+  string(REGEX REPLACE "\\.cc$" "" program "${file}")
+  set(filter "")
+  file(STRINGS "${file}" own LIMIT_COUNT 20 REGEX "^// *ctest-program: *own$")
+  if(CMAKE_UNITY_BUILD AND NOT own)
+    get_filename_component(program "${file}" DIRECTORY)
+    set(part "_tests")
+    foreach(label IN LISTS FOEDUS_SANITIZED_LABELS)
+      if(label IN_LIST labels)
+        set(part "_sanitized_tests")
+      endif()
+    endforeach()
+    string(APPEND program "${part}")
+    file(STRINGS "${file}" cases REGEX "^(TEST|TEST_F|TEST_P|TYPED_TEST)\\(")
+    list(TRANSFORM cases REPLACE "^[A-Z_]+\\(([A-Za-z0-9_]+),.*" "\\1")
+    list(REMOVE_DUPLICATES cases)
+    if(NOT cases)
+      message(FATAL_ERROR "${file} has no test case")
+    endif()
+    foreach(suite IN LISTS cases)
+      get_property(other GLOBAL PROPERTY FOEDUS_SUITE_${program}_${suite})
+      if(other)
+        message(FATAL_ERROR "${suite} is in ${other} and in ${file}")
+      endif()
+      set_property(GLOBAL PROPERTY FOEDUS_SUITE_${program}_${suite} "${file}")
+      # Suite.case, Suite/type.case, Instance/Suite.case/value
+      list(APPEND filter "${suite}.*" "${suite}/*" "*/${suite}.*")
+    endforeach()
+    list(JOIN filter ":" filter)
+  endif()
+  string(REPLACE "/" "_" program "${program}")
+  set(${result_program} "${program}" PARENT_SCOPE)
+  set(${result_filter} "${filter}" PARENT_SCOPE)
+endfunction()
+
+# foedus_add_cc_test(<file> <labels> <timeout> <program> <filter>)
+function(foedus_add_cc_test file labels timeout program filter)
+  string(REGEX REPLACE "\\.cc$" "" name "${file}")
+  set(environment "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};\
+FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin")
+  set(command $<TARGET_FILE:${program}>)
+  if(filter)
+    list(APPEND command "--gtest_filter=${filter}")
+  endif()
+  add_test(NAME "${name}" COMMAND ${FOEDUS_TEST_LAUNCHER} ${command})
+  set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
+    "${environment};\
 ASAN_OPTIONS=detect_stack_use_after_return=1:malloc_context_size=6:quarantine_size_mb=64;\
 UBSAN_OPTIONS=print_stacktrace=1;\
 TSAN_OPTIONS=halt_on_error=1")
-    # The second run has a simulated device that promises no more than persistent memory does.
-    if("crash" IN_LIST labels AND NOT FOEDUS_SANITIZE)
-      add_test(NAME "persistent_memory/${name}" COMMAND $<TARGET_FILE:${target}>)
-      set_tests_properties("persistent_memory/${name}" PROPERTIES LABELS "persistent_memory"
-        TIMEOUT ${timeout} ENVIRONMENT "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};\
-FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;FOEDUS_TEST_PERSISTENT_MEMORY=1")
-    endif()
-    if(file MATCHES "${FOEDUS_COVERED_TESTS}")
-      add_dependencies(covered_tests ${target})
-    endif()
-    foreach(label IN LISTS FOEDUS_SANITIZED_LABELS)
-      if(label IN_LIST labels)
-        add_dependencies(sanitized_tests ${target})
-      endif()
-    endforeach()
-  endforeach()
+  # The second run has a simulated device that promises no more than persistent memory does.
+  if("crash" IN_LIST labels AND NOT FOEDUS_SANITIZE)
+    add_test(NAME "persistent_memory/${name}" COMMAND ${command})
+    set_tests_properties("persistent_memory/${name}" PROPERTIES LABELS "persistent_memory"
+      TIMEOUT ${timeout} ENVIRONMENT "${environment};FOEDUS_TEST_PERSISTENT_MEMORY=1")
+  endif()
 endfunction()
 
 # foedus_python_tests(): each *_test.py is run by python3 with FOEDUS_SOURCE_DIR, FOEDUS_BIN_DIR

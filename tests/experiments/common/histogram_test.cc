@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace experiments {
+namespace experiments::histogram_test {
 namespace {
 
 TEST(HistogramTest, percentiles_are_within_a_step_of_the_truth) {
@@ -44,4 +44,4 @@ TEST(HistogramTest, merged_ones_are_as_if_all_had_been_added_to_one) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::histogram_test

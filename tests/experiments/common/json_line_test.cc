@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-namespace experiments {
+namespace experiments::json_line_test {
 namespace {
 
 TEST(JsonLineTest, members_keep_their_order_and_types) {
@@ -43,4 +43,4 @@ TEST(JsonLineTest, facts_of_this_process_are_there) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::json_line_test

@@ -10,7 +10,7 @@
 
 #include "experiments/common/options.h"
 
-namespace experiments {
+namespace experiments::placement_test {
 namespace {
 
 int processors_of_this_thread() {
@@ -68,4 +68,4 @@ TEST(PlacementTest, touches_are_those_of_the_run_and_taken_pages_those_since_ope
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::placement_test

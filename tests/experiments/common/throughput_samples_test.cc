@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace experiments {
+namespace experiments::throughput_samples_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -44,4 +44,4 @@ TEST(ThroughputSamplesTest, intervals_count_by_their_length) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::throughput_samples_test

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace experiments {
+namespace experiments::worker_threads_test {
 namespace {
 
 TEST(WorkerThreadsTest, nobody_passes_the_gate_before_all_are_there) {
@@ -48,4 +48,4 @@ TEST(WorkerThreadsTest, each_number_is_run_once) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::worker_threads_test

@@ -11,7 +11,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/array_rig.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::array_composer_test {
 namespace {
 
 #define ASSERT_OK(expression)                        \
@@ -229,4 +229,4 @@ TEST(ArrayComposerTest, boundaries_are_multiples_of_what_a_page_of_level_one_cov
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::array_composer_test

@@ -7,7 +7,7 @@
 #include "gleaner/compose/array/composer.h"
 #include "tests/gleaner/compose/array_rig.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::array_errors_test {
 namespace {
 
 using log::LogRecordType;
@@ -122,4 +122,4 @@ TEST(ArrayErrorsTest, errors_of_stream_reader_and_writer_are_passed_on) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::array_errors_test

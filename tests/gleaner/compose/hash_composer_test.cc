@@ -7,7 +7,7 @@
 
 #include "tests/gleaner/compose/hash_gleans.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::hash_composer_test {
 namespace {
 
 void glean(HashGleans* gleans, const std::vector<std::uint64_t>& digits = {0}) {
@@ -87,7 +87,7 @@ TEST(HashComposerTest, random_writes_over_many_gleans_match_a_model) {
       }
       glean(&gleans, ranges[random() % ranges.size()]);
       gleans.verify(13);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -192,4 +192,4 @@ TEST(HashComposerTest, several_ranges_have_the_records_of_one) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::hash_composer_test

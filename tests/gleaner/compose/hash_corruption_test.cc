@@ -10,7 +10,7 @@
 
 #include "tests/gleaner/compose/hash_gleans.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::hash_corruption_test {
 namespace {
 
 using storage::hash::HashBinPage;
@@ -151,4 +151,4 @@ TEST_F(HashCorruptionTest, a_wrong_checksum_anywhere_on_the_way) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::hash_corruption_test

@@ -8,7 +8,7 @@
 
 #include "tests/gleaner/compose/hash_gleans.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::hash_merge_test {
 namespace {
 
 using log::LogRecordType;
@@ -245,4 +245,4 @@ TEST(HashErrorsTest, of_reader_writer_and_stream_are_passed_on) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::hash_merge_test

@@ -12,7 +12,7 @@
 #include "tests/gleaner/compose/hash_gleans.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::hash_volatile_copy_test {
 namespace {
 
 using storage::hash::HashBinPage;
@@ -168,4 +168,4 @@ TEST(HashVolatileCopyTest, an_empty_root_is_the_one_of_a_new_storage) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::hash_volatile_copy_test

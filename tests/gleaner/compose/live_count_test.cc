@@ -11,7 +11,7 @@
 #include "tests/gleaner/compose/hash_gleans.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::live_count_test {
 namespace {
 
 using page::SnapshotNumber;
@@ -127,4 +127,4 @@ TEST(PageLedgerTest, parts_add_up_and_empty_files_go) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::live_count_test

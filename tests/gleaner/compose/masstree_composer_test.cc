@@ -6,7 +6,7 @@
 
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::masstree_composer_test {
 namespace {
 
 using storage::masstree::BorderPage;
@@ -166,4 +166,4 @@ TEST(MasstreeComposerTest, the_same_input_gives_the_same_bytes) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::masstree_composer_test

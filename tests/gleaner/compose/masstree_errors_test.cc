@@ -8,7 +8,7 @@
 #include "foedus-core/page/page_bytes.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::masstree_errors_test {
 namespace {
 
 using log::LogRecordType;
@@ -264,4 +264,4 @@ TEST(MasstreeErrorsTest, interior_pages_with_impossible_children) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::masstree_errors_test

@@ -9,7 +9,7 @@
 #include "foedus-core/storage/masstree/search/find.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::masstree_layout_test {
 namespace {
 
 using storage::masstree::BorderPage;
@@ -63,4 +63,4 @@ TEST(MasstreeLayoutTest, a_copy_of_a_page_takes_every_key_of_its_slices) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::masstree_layout_test

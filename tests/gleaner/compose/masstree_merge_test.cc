@@ -10,7 +10,7 @@
 
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::masstree_merge_test {
 namespace {
 
 // ---- random operations
@@ -73,7 +73,7 @@ TEST(MasstreeMergeTest, random_operations_over_many_gleans_match_the_model) {
       const unsigned operations = glean % 5 == 4 ? 3 : 20 + random() % 600;
       run_random(&table, random, operations, seed % 2 == 0 ? 300 : 3000);
       table.glean_and_check();
-      ASSERT_FALSE(testing::Test::HasFailure()) << glean;
+      ASSERT_FALSE(::testing::Test::HasFailure()) << glean;
       EXPECT_EQ(table.seen->empty_pages, table.model.empty() ? 1u : 0u);
     }
   }
@@ -344,7 +344,7 @@ TEST(MasstreeMergeTest, random_erasures_leave_no_empty_pages) {
         }
       }
       table.glean_and_check();
-      ASSERT_FALSE(testing::Test::HasFailure()) << seed << " " << glean;
+      ASSERT_FALSE(::testing::Test::HasFailure()) << seed << " " << glean;
       EXPECT_EQ(table.seen->empty_pages, table.model.empty() ? 1u : 0u);
     }
   }
@@ -424,4 +424,4 @@ TEST(MasstreeMergeTest, parts_of_crowded_payloads_can_be_written) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::masstree_merge_test

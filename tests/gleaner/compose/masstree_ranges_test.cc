@@ -8,7 +8,7 @@
 
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::masstree_ranges_test {
 namespace {
 
 void load(MasstreeTable* table, std::uint64_t rows, std::size_t payload_bytes) {
@@ -76,7 +76,7 @@ TEST(MasstreeRangesTest, ranges_that_change_match_the_model) {
     for (unsigned glean = 0; glean < 8; ++glean) {
       table.glean_and_check(random_slices(random, random() % 6, 2200),
                             random_slices(random, random() % 6, 2200));
-      ASSERT_FALSE(testing::Test::HasFailure()) << glean;
+      ASSERT_FALSE(::testing::Test::HasFailure()) << glean;
       EXPECT_LE(table.seen->levels_max, 3u);
       for (unsigned i = random() % 200; i != 0; --i) {
         const std::string key = key_of(random() % 2100);
@@ -210,4 +210,4 @@ TEST(MasstreeRangesTest, the_same_input_gives_the_same_bytes) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::masstree_ranges_test

@@ -12,7 +12,7 @@
 #include "tests/gleaner/compose/hash_gleans.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::read_ahead_test {
 namespace {
 
 // Announces pages for the records of `stream`, in windows as a task would, and returns them; reads
@@ -171,4 +171,4 @@ TEST(ReadAheadTest, is_silent_about_damage) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::read_ahead_test

@@ -13,7 +13,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/sequential_rig.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::sequential_composer_test {
 namespace {
 
 using log::LogRecordType;
@@ -288,4 +288,4 @@ TEST(SequentialSnapshotOrderTest, a_chain_that_does_not_count_down_is_corruption
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::sequential_composer_test

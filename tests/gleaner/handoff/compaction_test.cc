@@ -8,7 +8,7 @@
 
 #include "tests/gleaner/reduce/random_log.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::compaction_test {
 namespace {
 
 constexpr std::uint32_t kId = kHashId;
@@ -285,4 +285,4 @@ TEST(CompactionTest, a_record_of_a_row_with_many_parts_meets_few_of_them) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::compaction_test

@@ -6,7 +6,7 @@
 #include "foedus-core/base/line_allocator.h"
 #include "tests/testing/manual_runtime.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::inbox_test {
 namespace {
 
 // Takes a half whenever it is notified, if the test allows it.
@@ -140,4 +140,4 @@ TEST(InboxTest, nobody_waits_for_a_consumer_that_has_failed) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::inbox_test

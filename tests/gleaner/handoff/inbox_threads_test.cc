@@ -13,7 +13,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "gleaner/handoff/inbox.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::inbox_threads_test {
 namespace {
 
 constexpr std::uint32_t kWriters = 3;
@@ -92,4 +92,4 @@ TEST(InboxThreadsTest, every_block_arrives_once_and_whole) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::inbox_threads_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::partition_table_test {
 namespace {
 
 StoragePartitions storage_of(std::uint32_t id, std::vector<std::uint64_t> boundaries) {
@@ -56,4 +56,4 @@ TEST(PartitionTableTest, what_g10_does_not_allow_is_refused) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::partition_table_test

@@ -10,7 +10,7 @@
 
 #include "foedus-core/storage/hash/layout/function.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::record_stream_test {
 namespace {
 
 struct Words {
@@ -71,4 +71,4 @@ TEST(RecordStreamTest, the_order_is_position_key_tid_session_sequence) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::record_stream_test

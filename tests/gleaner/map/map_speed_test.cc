@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/gleaner/reduce/glean_flow.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::map_speed_test {
 namespace {
 
 constexpr std::size_t kRecordBytes = 152;
@@ -104,4 +104,4 @@ TEST(MapSpeedTest, records_of_three_kinds_go_through) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::map_speed_test

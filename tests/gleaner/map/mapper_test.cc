@@ -6,7 +6,7 @@
 #include "foedus/options.h"
 #include "tests/gleaner/reduce/glean_flow.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::mapper_test {
 namespace {
 
 using log::LogRecordType;
@@ -236,4 +236,4 @@ TEST(MapperTest, an_error_of_the_source_ends_it_and_the_reducers_too) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::mapper_test

@@ -6,7 +6,7 @@
 
 #include "foedus-core/base/system/clock.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::partition_test {
 namespace {
 
 storage_meta::StorageMeta meta_of(StorageKind kind, std::uint32_t id = 1) {
@@ -97,4 +97,4 @@ TEST(PartitionTest, samples_of_few_positions_are_still_divided_in_order) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::partition_test

@@ -16,7 +16,7 @@
 #include "tests/gleaner/reclaim/snapshot_store.h"
 #include "tests/testing/failing_device.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::endless_updates_test {
 namespace {
 
 using Update = std::function<void(SnapshotStore*, std::uint64_t)>;
@@ -128,4 +128,4 @@ TEST_F(EndlessUpdatesTest, of_all_kinds_together) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::endless_updates_test

@@ -16,7 +16,7 @@
 #include "tests/gleaner/reclaim/snapshot_store.h"
 #include "tests/testing/failing_device.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::reclaim_test {
 namespace {
 
 using foedus::testing::Call;
@@ -248,4 +248,4 @@ TEST_F(ReclaimTest, damaged_pages_are_corruption) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::reclaim_test

@@ -14,7 +14,7 @@
 #include "tests/gleaner/compose/sequential_rig.h"
 #include "tests/gleaner/reclaim/content_walk.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::relocation_test {
 namespace {
 
 using page::SnapshotNumber;
@@ -296,4 +296,4 @@ TEST(RelocationTest, wrong_counts_are_corruption) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::relocation_test

@@ -8,7 +8,7 @@
 #include "foedus-core/snapshot/files/format.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus::gleaner {
+namespace foedus::gleaner::victims_test {
 namespace {
 
 using page::SnapshotNumber;
@@ -155,4 +155,4 @@ TEST(VictimsTest, once_moved_there_are_no_more) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner
+}  // namespace foedus::gleaner::victims_test

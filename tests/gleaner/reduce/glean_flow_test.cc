@@ -6,7 +6,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::glean_flow_test {
 namespace {
 
 Streamed stream_of(const Flow& flow, const PartitionTable& table, const RandomLog& log,
@@ -116,4 +116,4 @@ TEST(GleanFlowTest, streams_of_large_records_are_the_same_however_they_came_abou
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::glean_flow_test

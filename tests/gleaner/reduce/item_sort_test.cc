@@ -9,7 +9,7 @@
 #include "foedus-core/base/line_allocator.h"
 #include "tests/gleaner/reduce/random_log.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::item_sort_test {
 namespace {
 
 class Records {
@@ -96,4 +96,4 @@ TEST(ItemSortTest, appends_are_sorted_by_tid_session_and_sequence) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::item_sort_test

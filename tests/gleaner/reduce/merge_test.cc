@@ -8,7 +8,7 @@
 
 #include "tests/gleaner/reduce/random_log.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::merge_test {
 namespace {
 
 // A source of one piece, sorted by storage, then by position.
@@ -89,4 +89,4 @@ TEST(MergeTest, a_storage_does_not_meet_the_sources_that_have_none_of_it) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::merge_test

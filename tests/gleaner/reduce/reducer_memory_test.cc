@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // The memory of a reducer beside its budget, when records are larger than its chunks (G20), and its
 // files when memory runs out. The program replaces operator new: it counts bytes in use, and
@@ -55,7 +56,7 @@ void operator delete(void* at, std::size_t) noexcept { release(at); }
 void operator delete(void* at, std::align_val_t) noexcept { release(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { release(at); }
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::reducer_memory_test {
 namespace {
 
 // Puts of rows of one size, each in a block of its own, through one reducer. The device is a real
@@ -194,4 +195,4 @@ TEST(ReducerMemoryTest, a_run_for_which_there_is_no_memory_leaves_no_file) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::reducer_memory_test

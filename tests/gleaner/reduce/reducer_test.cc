@@ -8,7 +8,7 @@
 
 #include "tests/gleaner/reduce/glean_flow.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::reducer_test {
 namespace {
 
 Flow small_flow() {
@@ -215,4 +215,4 @@ TEST(ReducerTest, a_stream_that_is_not_read_is_skipped) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::reducer_test

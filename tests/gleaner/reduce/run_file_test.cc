@@ -9,7 +9,7 @@
 #include "tests/gleaner/reduce/random_log.h"
 #include "tests/testing/failing_device.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::run_file_test {
 namespace {
 
 using foedus::testing::FailingDevice;
@@ -157,4 +157,4 @@ TEST(RunFileTest, leftovers_are_removed_and_nothing_else) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::run_file_test

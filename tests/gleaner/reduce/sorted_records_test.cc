@@ -11,7 +11,7 @@
 #include "gleaner/reduce/merge.h"
 #include "tests/gleaner/reduce/random_log.h"
 
-namespace foedus::gleaner::testing {
+namespace foedus::gleaner::testing::sorted_records_test {
 namespace {
 
 // A reducer's memory: blocks of the smallest records, one after another without a gap, and the free
@@ -135,4 +135,4 @@ TEST(SortedRecordsTest, what_was_dealt_before_is_forgotten) {
 }
 
 }  // namespace
-}  // namespace foedus::gleaner::testing
+}  // namespace foedus::gleaner::testing::sorted_records_test

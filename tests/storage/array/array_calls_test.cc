@@ -8,7 +8,7 @@
 #include "foedus-core/storage/array/array_storage.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_calls_test {
 namespace {
 
 class ArrayCallsTest : public ::testing::Test {
@@ -67,4 +67,4 @@ TEST_F(ArrayCallsTest, a_record_that_the_transaction_wrote_is_not_read_in_its_pa
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_calls_test

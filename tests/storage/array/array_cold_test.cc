@@ -21,7 +21,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/hold.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_cold_test {
 namespace {
 
 storage_meta::StorageMeta meta_of(std::uint64_t records) {
@@ -495,4 +495,4 @@ TEST_F(ArrayColdTest, equals_a_map_after_anything) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_cold_test

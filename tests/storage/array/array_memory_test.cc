@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // Memory runs out within a change: no page is lost.
 #include "foedus-core/storage/array/array_install.h"
@@ -6,7 +7,7 @@
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/gleaned.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_memory_test {
 namespace {
 
 constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
@@ -98,4 +99,4 @@ TEST(ArrayMemoryTest, a_page_that_cannot_be_filled_is_given_back) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_memory_test

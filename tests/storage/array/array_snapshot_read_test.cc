@@ -14,7 +14,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_snapshot_read_test {
 namespace {
 
 constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
@@ -99,4 +99,4 @@ TEST_F(ArraySnapshotReadTest, errors_are_told) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_snapshot_read_test

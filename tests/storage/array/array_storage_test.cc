@@ -12,7 +12,7 @@
 #include "foedus/options.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_storage_test {
 namespace {
 
 class ArrayTest : public ::testing::Test {
@@ -195,4 +195,4 @@ TEST_F(ArrayTest, dropped_arrays_are_not_found) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_storage_test

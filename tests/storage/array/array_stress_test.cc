@@ -11,7 +11,7 @@
 #include "foedus-core/storage/array/array_storage.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::array {
+namespace foedus::storage::array::array_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 4;
@@ -91,4 +91,4 @@ TEST(ArrayStressTest, nothing_is_torn_or_lost) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::array
+}  // namespace foedus::storage::array::array_stress_test

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-namespace foedus::storage {
+namespace foedus::storage::install_test {
 namespace {
 
 using occ::LockWaiter;
@@ -82,4 +82,4 @@ TEST(NameChainTest, a_record_gets_its_name_or_is_reported_unless_it_has_no_use_f
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::install_test

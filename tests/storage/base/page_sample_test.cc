@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace foedus::storage {
+namespace foedus::storage::page_sample_test {
 namespace {
 
 std::vector<PageSample> sample_of(std::size_t samples_max, std::uint64_t pages) {
@@ -76,4 +76,4 @@ TEST(PageSamplesTest, taking_leaves_no_memory_behind) {
 }
 
 }  // namespace
-}  // namespace foedus::storage
+}  // namespace foedus::storage::page_sample_test

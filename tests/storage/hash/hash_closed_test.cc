@@ -19,7 +19,7 @@
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_closed_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -336,4 +336,4 @@ TEST_F(HashColdClosedTest, a_page_with_a_child_that_came_before_it_was_locked_is
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_closed_test

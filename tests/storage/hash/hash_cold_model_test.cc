@@ -10,7 +10,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_turns.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_cold_model_test {
 namespace {
 
 // Goal: the reads of every transaction, with its own writes over them, hold at its commit; in the
@@ -36,7 +36,7 @@ TEST_F(HashColdModelTest, equals_a_map_after_a_load) {
 }
 TEST_F(ManyLevelsTest, equals_a_map_after_anything) { run(testing::test_seed(1) + 3, 12'000); }
 
-TEST_F(HashColdTest, large_payloads_are_read_written_and_erased_in_snapshots) {
+TEST_F(HashColdModelTest, large_payloads_are_read_written_and_erased_in_snapshots) {
   const std::string large(10'000, 'L');
   const std::string larger(30'000, 'M');
   load(200);
@@ -72,4 +72,4 @@ TEST_F(HashColdTest, large_payloads_are_read_written_and_erased_in_snapshots) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_cold_model_test

@@ -11,7 +11,7 @@
 #include "tests/storage/hash/hash_cold_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_cold_race_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -171,4 +171,4 @@ TEST_F(HashColdRaceTest, a_glean_between_making_a_first_bin_and_its_installation
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_cold_race_test

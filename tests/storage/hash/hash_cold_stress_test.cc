@@ -14,7 +14,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_cold_stress_test {
 namespace {
 
 // Goal: no update is lost, none is seen in part and no own write is missed while snapshots are
@@ -150,4 +150,4 @@ TEST_F(HashColdStressTest, sums_stay_while_bins_are_dropped) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_cold_stress_test

@@ -12,7 +12,7 @@
 #include "foedus-core/storage/hash/layout/function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_cold_test {
 namespace {
 
 // Goal: a transaction sees its own writes in a copy that is older than they are. Method: between
@@ -385,4 +385,4 @@ TEST_F(HashColdTest, an_install_that_cannot_read_is_made_up_for) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_cold_test

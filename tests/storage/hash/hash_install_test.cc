@@ -13,7 +13,7 @@
 #include "tests/storage/hash/hash_cold_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_install_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -420,4 +420,4 @@ TEST_F(HashInstallNamesTest, payloads_in_long_chains_of_pages_get_their_new_name
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_install_test

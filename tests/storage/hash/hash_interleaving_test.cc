@@ -8,7 +8,7 @@
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_interleaving_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -175,4 +175,4 @@ TEST_F(HashStepsTest, moved_records_are_written_before_the_pointer_changes) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_interleaving_test

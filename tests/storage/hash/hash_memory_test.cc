@@ -1,3 +1,4 @@
+// ctest-program: own
 // ctest-labels: memory
 // Memory runs out within a change: no page is lost.
 #include <cstring>
@@ -8,7 +9,7 @@
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_memory_test {
 namespace {
 
 using HashMemoryTest = HashColdTest;
@@ -82,4 +83,4 @@ TEST_F(HashMemoryTest, the_first_pages_of_a_bin_that_is_not_read_to_its_end_are_
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_memory_test

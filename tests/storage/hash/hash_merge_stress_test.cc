@@ -6,7 +6,7 @@
 
 #include "tests/storage/hash/hash_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_merge_stress_test {
 namespace {
 
 constexpr unsigned kThreads = 3;
@@ -93,4 +93,4 @@ TEST_F(HashMergeStressTest, threads_that_move_rows_keep_their_number_and_sum) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_merge_stress_test

@@ -11,7 +11,7 @@
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_merge_test {
 namespace {
 
 class HashMergeTest : public HashTest {
@@ -241,4 +241,4 @@ TEST_F(HashMergeTest, misses_survive_a_merge_only_if_no_key_was_added) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_merge_test

@@ -3,7 +3,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_turns.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_nested_model_test {
 namespace {
 
 // Goal: the properties of hash_cold_model_test hold if sessions and the gleaner interleave between
@@ -39,4 +39,4 @@ TEST_F(ManyNestedLevelsTest, equals_a_map_after_anything_without_pages) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_nested_model_test

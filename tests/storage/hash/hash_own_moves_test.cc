@@ -8,7 +8,7 @@
 #include "tests/storage/hash/hash_moves_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_own_moves_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -126,4 +126,4 @@ TEST_F(HashOwnMovesTest, an_own_insert_behind_a_miss_in_a_bin_that_is_about_to_m
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_own_moves_test

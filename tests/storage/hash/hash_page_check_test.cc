@@ -8,7 +8,7 @@
 #include "foedus-core/storage/hash/layout/page_check.h"
 #include "tests/storage/sound_pages.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_page_check_test {
 namespace {
 
 using page::PageKind;
@@ -311,4 +311,4 @@ TEST(HashPageCheckTest, a_pointer_is_for_one_page) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_page_check_test

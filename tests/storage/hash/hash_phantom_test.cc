@@ -5,14 +5,16 @@
 
 #include "tests/storage/hash/hash_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_phantom_test {
 namespace {
+
+using HashPhantomTest = HashTest;
 
 // ---- phantoms -----------------------------------------------------------------------------------
 
 // Goal: keys that come with spreads of a bin are phantoms. Method: between miss and commit another
 // session inserts until the bin is spread several times.
-TEST_F(HashTest, a_miss_survives_a_spread_only_if_no_key_was_added) {
+TEST_F(HashPhantomTest, a_miss_survives_a_spread_only_if_no_key_was_added) {
   all_.session(0).begin();
   EXPECT_EQ(get(0, "missed"), std::nullopt);
   EXPECT_TRUE(put(0, "mine", "x").is_ok());
@@ -22,7 +24,7 @@ TEST_F(HashTest, a_miss_survives_a_spread_only_if_no_key_was_added) {
 
 // Goal: C5. Method: a transaction misses a key in a full bin, which is then rebuilt for a growing
 // payload of a present key: no key was added.
-TEST_F(HashTest, a_rebuilt_bin_is_no_phantom) {
+TEST_F(HashPhantomTest, a_rebuilt_bin_is_no_phantom) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
   all_.session(0).begin();
@@ -40,7 +42,7 @@ TEST_F(HashTest, a_rebuilt_bin_is_no_phantom) {
 
 // Goal: a key in the bin that replaced the old one is a phantom. Method: growing payloads replace
 // the bin, then the missed key is added to a new one; the old one gained none.
-TEST_F(HashTest, a_key_added_to_what_took_a_bins_place_conflicts) {
+TEST_F(HashPhantomTest, a_key_added_to_what_took_a_bins_place_conflicts) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
   all_.session(0).begin();
@@ -55,7 +57,7 @@ TEST_F(HashTest, a_key_added_to_what_took_a_bins_place_conflicts) {
 
 // ---- locks held by transactions -----------------------------------------------------------------
 
-TEST_F(HashTest, a_locked_record_does_not_move) {
+TEST_F(HashPhantomTest, a_locked_record_does_not_move) {
   put_now(0, "locked", "x");
   all_.session(0).begin();
   occ::ReadRange range;
@@ -73,7 +75,7 @@ TEST_F(HashTest, a_locked_record_does_not_move) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(get_now(key_number(i)), std::string(200, 'v'));
 }
 
-TEST_F(HashTest, an_own_lock_follows_the_record) {
+TEST_F(HashPhantomTest, an_own_lock_follows_the_record) {
   put_now(0, "locked", "x");
   all_.session(0).begin();
   occ::ReadRange range;
@@ -89,4 +91,4 @@ TEST_F(HashTest, an_own_lock_follows_the_record) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_phantom_test

@@ -6,7 +6,7 @@
 #include "tests/storage/hash/hash_moves_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_purge_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -194,4 +194,4 @@ TEST_F(HashPurgeTest, an_erasure_that_was_purged_is_not_forgotten_by_a_merge) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_purge_test

@@ -10,7 +10,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_snapshot_read_test {
 namespace {
 
 class HashSnapshotReadTest : public HashColdTest {
@@ -76,4 +76,4 @@ TEST_F(HashSnapshotReadTest, a_page_that_cannot_be_read_is_an_error) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_snapshot_read_test

@@ -8,7 +8,7 @@
 #include "foedus-core/storage/hash/layout/function.h"
 #include "tests/storage/hash/hash_fixture.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_storage_test {
 namespace {
 
 // Goal: the hash is part of a format. Method: values that every implementation must give.
@@ -88,4 +88,4 @@ TEST_F(HashTest, prefetch_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_storage_test

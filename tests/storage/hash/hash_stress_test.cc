@@ -12,7 +12,7 @@
 #include "foedus-core/txn/commit.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 4;
@@ -235,4 +235,4 @@ TEST_F(HashStressTest, held_locks_lose_no_update) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_stress_test

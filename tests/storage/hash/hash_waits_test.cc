@@ -9,7 +9,7 @@
 #include "tests/storage/hash/hash_moves_fixture.h"
 #include "tests/testing/hold.h"
 
-namespace foedus::storage::hash {
+namespace foedus::storage::hash::hash_waits_test {
 namespace {
 
 class HashWaitsTest : public HashMovesTest {
@@ -58,4 +58,4 @@ TEST_F(HashWaitsTest, a_look_up_conflicts_while_a_bin_is_about_to_move) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::hash
+}  // namespace foedus::storage::hash::hash_waits_test

@@ -7,7 +7,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/keyed/keyed_fixture.h"
 
-namespace foedus::storage::keyed {
+namespace foedus::storage::keyed::contract_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -425,4 +425,4 @@ TEST_P(SmallKeyedContractTest, without_pages_writes_fail_and_reads_go_on) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::keyed
+}  // namespace foedus::storage::keyed::contract_test

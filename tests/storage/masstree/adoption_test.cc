@@ -5,7 +5,7 @@
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::adoption_test {
 namespace {
 
 using MasstreeAdoptionTest = MasstreeTest;
@@ -63,4 +63,4 @@ TEST_F(MasstreeAdoptionTest, a_layer_grows_where_its_pointer_is) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::adoption_test

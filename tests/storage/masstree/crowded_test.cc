@@ -3,7 +3,7 @@
 #include "foedus-core/page/overflow_page.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::crowded_test {
 namespace {
 
 using MasstreeCrowdedTest = MasstreeTest;
@@ -118,4 +118,4 @@ TEST_F(MasstreeCrowdedTest, a_record_that_no_boundary_makes_room_for_grows_after
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::crowded_test

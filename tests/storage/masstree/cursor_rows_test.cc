@@ -6,7 +6,7 @@
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::cursor_rows_test {
 namespace {
 
 class CursorRowsTest : public MasstreeTest {
@@ -250,4 +250,4 @@ TEST_F(CursorRowsTest, a_record_that_is_being_written_is_waited_for) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::cursor_rows_test

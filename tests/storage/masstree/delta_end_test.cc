@@ -8,7 +8,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_end_test {
 namespace {
 
 class DeltaEndTest : public MasstreeDeltaTest {
@@ -168,4 +168,4 @@ TEST_F(DeltaEndDropTest, a_drop_after_its_end_gives_back_its_page) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_end_test

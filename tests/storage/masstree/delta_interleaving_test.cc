@@ -9,7 +9,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_interleaving_test {
 namespace {
 
 class DeltaInterleavingTest : public MasstreeDeltaTest {
@@ -343,4 +343,4 @@ TEST_F(DeltaInterleavingTest, a_row_that_comes_and_goes_between_the_two_looks) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_interleaving_test

@@ -7,7 +7,7 @@
 
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_layers_test {
 namespace {
 
 class DeltaLayersTest : public DeltaTreeTest {
@@ -60,4 +60,4 @@ TEST_F(DeltaLayersTest, reads_that_lock_make_few_layers) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_layers_test

@@ -9,7 +9,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_leaving_test {
 namespace {
 
 class DeltaLeavingTest : public MasstreeDeltaTest {
@@ -358,4 +358,4 @@ TEST_F(DeltaLeavingTest, an_insert_of_a_key_that_has_come_and_gone) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_leaving_test

@@ -14,7 +14,7 @@
 #include "tests/storage/masstree/delta_history.h"
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_model_test {
 namespace {
 
 constexpr unsigned kKeys = 3'000;
@@ -317,4 +317,4 @@ TEST_P(DeltaModelTest, rows_are_those_of_the_model) {
 INSTANTIATE_TEST_SUITE_P(Seeds, DeltaModelTest, ::testing::Range(0, 6));
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_model_test

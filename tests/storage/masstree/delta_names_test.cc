@@ -7,7 +7,7 @@
 
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_names_test {
 namespace {
 
 class DeltaNamesTest : public DeltaTreeTest {
@@ -82,4 +82,4 @@ TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_go
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_names_test

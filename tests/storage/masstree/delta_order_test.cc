@@ -7,7 +7,7 @@
 
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_order_test {
 namespace {
 
 class DeltaOrderTest : public DeltaTreeTest {
@@ -209,4 +209,4 @@ TEST_F(DeltaOrderTest, a_scan_in_reverse_ends_at_the_empty_key) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_order_test

@@ -12,7 +12,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_part_conflict_test {
 namespace {
 
 class DeltaPartConflictTest : public MasstreeDeltaTest {
@@ -195,4 +195,4 @@ TEST_F(DeltaPartConflictTest, increments_by_several_threads_add_up) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_part_conflict_test

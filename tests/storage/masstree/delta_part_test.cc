@@ -9,7 +9,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_part_test {
 namespace {
 
 class DeltaPartTest : public MasstreeDeltaTest {
@@ -198,4 +198,4 @@ TEST_F(DeltaPartTest, changes_of_one_transaction_are_made_or_rolled_back) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_part_test

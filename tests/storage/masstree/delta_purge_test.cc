@@ -9,7 +9,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_purge_test {
 namespace {
 
 class DeltaPurgeTest : public MasstreeDeltaTest {
@@ -244,4 +244,4 @@ TEST_F(DeltaDropTest, a_drop_gives_back_the_pages_of_both_trees) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_purge_test

@@ -12,7 +12,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_replay_test {
 namespace {
 
 class DeltaReplayTest : public MasstreeDeltaTest, public ::testing::WithParamInterface<int> {
@@ -84,4 +84,4 @@ TEST_P(DeltaReplayTest, the_last_of_many_changes_in_one_epoch_is_in_the_snapshot
 INSTANTIATE_TEST_SUITE_P(Seeds, DeltaReplayTest, ::testing::Range(0, 4));
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_replay_test

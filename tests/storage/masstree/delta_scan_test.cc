@@ -12,7 +12,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_scan_test {
 namespace {
 
 class DeltaScanTest : public MasstreeDeltaTest {
@@ -249,4 +249,4 @@ TEST_F(DeltaScanTest, a_scan_whose_rows_leave_the_delta) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_scan_test

@@ -17,7 +17,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_stress_test {
 namespace {
 
 // Only commits wait for a compose, which takes the log; installs run beside all calls.
@@ -397,4 +397,4 @@ TEST_F(DeltaSkewTest, no_two_transactions_give_up_both_rows_of_a_pair) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_stress_test

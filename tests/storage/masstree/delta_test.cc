@@ -10,7 +10,7 @@
 
 #include "tests/storage/masstree/masstree_delta_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::delta_test {
 namespace {
 
 class DeltaTest : public MasstreeDeltaTest {
@@ -373,4 +373,4 @@ TEST_F(DeltaTest, a_delta_takes_no_puts_before_it_may) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::delta_test

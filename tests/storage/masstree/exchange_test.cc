@@ -13,7 +13,7 @@
 #include "tests/storage/masstree/masstree_install_fixture.h"
 #include "tests/testing/hold.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::exchange_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -216,4 +216,4 @@ TEST_F(MasstreeExchangeTest, a_layer_whose_record_moves_behind_the_look_stays) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::exchange_test

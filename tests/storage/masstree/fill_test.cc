@@ -1,7 +1,7 @@
 // The fill of pages, for several orders of keys.
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::fill_test {
 namespace {
 
 class MasstreeFillTest : public MasstreeTest {
@@ -63,4 +63,4 @@ TEST_F(MasstreeFillTest, random_keys_leave_pages_more_than_half_full) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::fill_test

@@ -12,14 +12,16 @@
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_interleaving_test {
 namespace {
+
+using InstallInterleavingTest = MasstreeInstallTest;
 
 using testing::AtSyncPoint;
 
 // Goal: pages that split after the installer's search keep their new rows. Method: inserts all over
 // the tree, after the children of each interior page were searched.
-TEST_F(MasstreeInstallTest, what_splits_behind_the_look_stays) {
+TEST_F(InstallInterleavingTest, what_splits_behind_the_look_stays) {
   load(0, 5'000);
   all_.compose();
   unsigned round = 0;
@@ -42,7 +44,7 @@ TEST_F(MasstreeInstallTest, what_splits_behind_the_look_stays) {
 }
 
 // Goal: an update between the search and the locks keeps its page.
-TEST_F(MasstreeInstallTest, what_changes_behind_the_look_stays) {
+TEST_F(InstallInterleavingTest, what_changes_behind_the_look_stays) {
   load(0, 5'000);
   all_.compose();
   {
@@ -61,7 +63,8 @@ TEST_F(MasstreeInstallTest, what_changes_behind_the_look_stays) {
 
 // Goal: a cold page that a session makes volatile after the search keeps the writes to it. Method:
 // all pages of the snapshot are new, so that cold ones would be exchanged, too.
-TEST_F(MasstreeInstallTest, a_cold_page_that_is_written_behind_the_look_keeps_what_was_written) {
+TEST_F(InstallInterleavingTest,
+       a_cold_page_that_is_written_behind_the_look_keeps_what_was_written) {
   load(0, 5'000);
   all_.glean();
   put(key_of(10), "volatile");
@@ -79,7 +82,7 @@ TEST_F(MasstreeInstallTest, a_cold_page_that_is_written_behind_the_look_keeps_wh
 
 // Goal: an interior page that has split after the search is not exchanged, although its parent
 // still leads to it. Method: a full page.
-TEST_F(MasstreeInstallTest, an_interior_page_that_splits_behind_the_look_stays) {
+TEST_F(InstallInterleavingTest, an_interior_page_that_splits_behind_the_look_stays) {
   const auto root = [&] {
     const page::VolatilePageId id = all_.control()->root.load_volatile();
     return TreePage::of(all_.all().pool().resolve(id));
@@ -108,7 +111,7 @@ TEST_F(MasstreeInstallTest, an_interior_page_that_splits_behind_the_look_stays) 
 
 // A transaction with a record in a page that became part of another one commits, unless a key that
 // it missed there is inserted into the new page.
-TEST_F(MasstreeInstallTest, a_merge_of_pages_aborts_nobody) {
+TEST_F(InstallInterleavingTest, a_merge_of_pages_aborts_nobody) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) {
     if (i % 500 != 0) erase(key_of(i));
@@ -142,7 +145,7 @@ TEST_F(MasstreeInstallTest, a_merge_of_pages_aborts_nobody) {
 // older transaction with a write to a page that is already marked. Method: many pages become one,
 // and both transactions act when one of the pages is marked moved; the write is read before there
 // is a later exchange.
-TEST_F(MasstreeInstallTest, a_write_to_a_page_that_is_about_to_move_is_seen) {
+TEST_F(InstallInterleavingTest, a_write_to_a_page_that_is_about_to_move_is_seen) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) {
     if (i % 500 != 0) erase(key_of(i));
@@ -191,7 +194,7 @@ TEST_F(MasstreeInstallTest, a_write_to_a_page_that_is_about_to_move_is_seen) {
 
 // Goal: at every step of an installation a reader sees every row or conflicts. Method: reads of all
 // parts of the tree at each step, in transactions of their own, and in one that was begun before.
-TEST_F(MasstreeInstallTest, who_reads_between_the_steps_sees_every_row_or_conflicts) {
+TEST_F(InstallInterleavingTest, who_reads_between_the_steps_sees_every_row_or_conflicts) {
   load(0, 3'000);
   for (unsigned i = 0; i < 300; ++i) put("pair" + key_of(i / 3) + "." + key_of(i), payload_of(i));
   std::vector<std::string> names;
@@ -240,7 +243,7 @@ TEST_F(MasstreeInstallTest, who_reads_between_the_steps_sees_every_row_or_confli
 
 // Goal: writes of a transaction survive the exchange of their pages, and its reads there conflict
 // at most. Method: transactions are open while nearly all pages are dropped.
-TEST_F(MasstreeInstallTest, writes_to_pages_that_go_are_made_again) {
+TEST_F(InstallInterleavingTest, writes_to_pages_that_go_are_made_again) {
   load(0, 3'000);
   all_.compose();
   put(key_of(1'500), "hot");
@@ -266,7 +269,7 @@ TEST_F(MasstreeInstallTest, writes_to_pages_that_go_are_made_again) {
 
 // Goal: a write that cannot be made again fails, and keeps no lock. Method: its page is exchanged,
 // and there is no free page for a copy.
-TEST_F(MasstreeInstallTest, a_write_to_a_page_that_is_gone_fails_without_memory) {
+TEST_F(InstallInterleavingTest, a_write_to_a_page_that_is_gone_fails_without_memory) {
   load(0, 3'000);
   all_.compose();
   begin(1);
@@ -287,7 +290,8 @@ TEST_F(MasstreeInstallTest, a_write_to_a_page_that_is_gone_fails_without_memory)
 
 // ---- moves between the installer's check and its next step
 
-TEST_F(MasstreeInstallTest, a_root_that_is_made_volatile_behind_the_look_keeps_what_was_written) {
+TEST_F(InstallInterleavingTest,
+       a_root_that_is_made_volatile_behind_the_look_keeps_what_was_written) {
   load(0, 500);
   all_.glean();
   all_.compose_anew();
@@ -305,7 +309,8 @@ TEST_F(MasstreeInstallTest, a_root_that_is_made_volatile_behind_the_look_keeps_w
 }
 
 // Method: the page of a record that leads to a cold layer splits; the layer is in a new file.
-TEST_F(MasstreeInstallTest, a_cold_layer_whose_record_moves_behind_the_look_is_found_where_it_is) {
+TEST_F(InstallInterleavingTest,
+       a_cold_layer_whose_record_moves_behind_the_look_is_found_where_it_is) {
   load(0, 20);
   for (unsigned i = 0; i < 10; ++i) put(key_of(10) + key_of(i), payload_of(i));
   all_.glean();
@@ -327,7 +332,7 @@ TEST_F(MasstreeInstallTest, a_cold_layer_whose_record_moves_behind_the_look_is_f
 }
 
 // The installer finds the twins of the root, an interior page that splits.
-TEST_F(MasstreeInstallTest,
+TEST_F(InstallInterleavingTest,
        an_interior_page_that_moves_behind_the_look_is_looked_for_at_its_twins) {
   load(0, 200);
   all_.compose();
@@ -378,7 +383,7 @@ INSTANTIATE_TEST_SUITE_P(OfTheSecondAlone, MasstreeTwinTest, ::testing::Bool());
 // dropped. Method: a split purges the deleted record that was read. Another session commits the
 // key, to a twin, together with another key, which the reader reads then. The reader commits when
 // all records are marked for the first drop since it began, which is not announced yet.
-TEST_F(MasstreeInstallTest, what_came_to_a_successor_is_not_absent_where_that_is_dropped) {
+TEST_F(InstallInterleavingTest, what_came_to_a_successor_is_not_absent_where_that_is_dropped) {
   load(0, 5'000);
   const std::string came = key_of(40);
   const std::string with_it = key_of(4'900);
@@ -415,4 +420,4 @@ TEST_F(MasstreeInstallTest, what_came_to_a_successor_is_not_absent_where_that_is
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_interleaving_test

@@ -10,7 +10,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_model_test {
 namespace {
 
 // Goal: trees of every shape, of several levels and layers, keep their rows and have no volatile
@@ -106,4 +106,4 @@ TEST_P(InstallModelTest, rows_are_those_of_the_model) {
 INSTANTIATE_TEST_SUITE_P(Seeds, InstallModelTest, ::testing::Range(0, 4));
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_model_test

@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_passes_test {
 namespace {
 
 class InstallPassesTest : public MasstreeInstallTest {
@@ -117,4 +117,4 @@ TEST_F(InstallDividedTest, pages_of_two_children_are_left_to_the_caller) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_passes_test

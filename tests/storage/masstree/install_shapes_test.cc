@@ -11,7 +11,7 @@
 #include "tests/storage/masstree/masstree_install_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_shapes_test {
 namespace {
 
 using testing::AtSyncPoint;
@@ -208,4 +208,4 @@ TEST_F(InstallNamesTest, what_a_damaged_page_of_the_snapshot_has_not_stays_where
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_shapes_test

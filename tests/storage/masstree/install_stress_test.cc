@@ -20,7 +20,7 @@
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 #include "tests/storage/masstree/masstree_contents.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_stress_test {
 namespace {
 
 // Goal: no update is lost, none is seen in part, no scan misses a row and no own write is missed
@@ -323,4 +323,4 @@ TEST_F(InstallGrowthTest, rows_are_those_of_the_commits) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_stress_test

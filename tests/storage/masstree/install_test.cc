@@ -9,7 +9,7 @@
 
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::install_test {
 namespace {
 
 TEST_F(MasstreeInstallTest, at_rest_nothing_volatile_is_left) {
@@ -231,4 +231,4 @@ TEST_F(MasstreeInstallTest, an_install_that_cannot_read_is_made_up_for) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::install_test

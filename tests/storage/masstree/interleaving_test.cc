@@ -5,7 +5,7 @@
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::interleaving_test {
 namespace {
 
 class MasstreeInterleavingTest : public MasstreeTest {
@@ -426,4 +426,4 @@ TEST_F(MasstreeInterleavingTest, a_twin_that_is_not_adopted_is_not_joined) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::interleaving_test

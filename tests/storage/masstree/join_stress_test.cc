@@ -8,7 +8,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::join_stress_test {
 namespace {
 
 constexpr unsigned kThreads = 3;
@@ -149,4 +149,4 @@ TEST_F(MasstreeJoinStressTest, threads_that_move_rows_keep_their_number_and_sum)
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::join_stress_test

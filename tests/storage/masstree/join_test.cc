@@ -6,7 +6,7 @@
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::join_test {
 namespace {
 
 constexpr unsigned kStep = 10;
@@ -485,4 +485,4 @@ TEST_F(MasstreeJoinTest, two_sessions_join_and_split_the_same_pages) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::join_test

@@ -8,7 +8,7 @@
 #include "foedus-core/storage/masstree/change/split.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::join_window_test {
 namespace {
 
 constexpr unsigned kStep = 10;
@@ -305,4 +305,4 @@ TEST_F(MasstreeJoinCountTest, a_parent_counts_on_from_zero) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::join_window_test

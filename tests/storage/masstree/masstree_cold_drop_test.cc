@@ -5,7 +5,7 @@
 
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_cold_drop_test {
 namespace {
 
 class MasstreeColdDropTest : public MasstreeColdTest {
@@ -243,4 +243,4 @@ TEST_F(MasstreeColdDropTest, a_storage_whose_root_is_cold_is_dropped) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_cold_drop_test

@@ -4,7 +4,7 @@
 #include "foedus-core/storage/masstree/install/install.h"
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_cold_looks_test {
 namespace {
 
 class MasstreeColdLooksTest : public MasstreeColdTest {
@@ -134,4 +134,4 @@ TEST_F(MasstreeShiftedLooksTest, a_page_that_no_pointer_leads_to_need_not_be_rea
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_cold_looks_test

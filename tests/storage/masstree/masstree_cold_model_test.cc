@@ -5,7 +5,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_turns.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_cold_model_test {
 namespace {
 
 // Goal: the reads of every transaction, with its own writes over them, hold at its commit; in the
@@ -42,4 +42,4 @@ TEST_F(MasstreeInstalledModelTest, equals_a_map_after_a_load) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_cold_model_test

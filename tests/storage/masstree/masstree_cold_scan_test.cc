@@ -5,7 +5,7 @@
 
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_cold_scan_test {
 namespace {
 
 class MasstreeColdScanTest : public MasstreeColdTest {
@@ -189,4 +189,4 @@ TEST_F(MasstreeColdScanTest, a_page_that_cannot_be_read_is_an_error_of_the_scan)
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_cold_scan_test

@@ -3,7 +3,7 @@
 
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_cold_test {
 namespace {
 
 TEST_F(MasstreeColdTest, reads_of_a_cold_tree_make_nothing_volatile) {
@@ -362,4 +362,4 @@ TEST_F(MasstreeColdTest, an_install_between_the_read_and_the_end_of_its_search) 
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_cold_test

@@ -4,7 +4,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_turns.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_nested_model_test {
 namespace {
 
 // Goal: the properties of masstree_cold_model_test hold if sessions and the gleaner interleave
@@ -58,4 +58,4 @@ TEST_F(MasstreeNestedInstallTest, equals_a_map_in_crowded_slices_without_pages) 
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_nested_model_test

@@ -8,7 +8,7 @@
 #include "foedus-core/storage/masstree/layout/page_check.h"
 #include "tests/storage/sound_pages.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::masstree_page_check_test {
 namespace {
 
 using page::PageKind;
@@ -324,4 +324,4 @@ TEST(MasstreePageCheckTest, a_pointer_is_for_one_page) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::masstree_page_check_test

@@ -1,9 +1,10 @@
+// ctest-program: own
 // ctest-labels: memory
 // Memory runs out within a change: the page stays unchanged.
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::memory_test {
 namespace {
 
 using MasstreeMemoryTest = MasstreeTest;
@@ -101,4 +102,4 @@ TEST_F(MasstreeMemoryTest, an_erasure_that_has_no_memory_for_moves_leaves_the_pa
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::memory_test

@@ -8,7 +8,7 @@
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "tests/storage/rig.h"
 
-namespace foedus::testing {
+namespace foedus::testing::model_test {
 namespace {
 
 namespace masstree = storage::masstree;
@@ -239,4 +239,4 @@ TEST_F(MasstreeModelTest, a_dropped_storage_gives_back_all_pages) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::model_test

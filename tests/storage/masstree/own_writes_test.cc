@@ -1,7 +1,7 @@
 // A transaction sees its own writes, in cursors and after its records have moved.
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::own_writes_test {
 namespace {
 
 using MasstreeOwnTest = MasstreeTest;
@@ -382,4 +382,4 @@ TEST_F(MasstreeBirthTest, a_put_to_a_record_that_is_marked_for_its_layer_is_seen
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::own_writes_test

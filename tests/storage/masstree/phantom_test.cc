@@ -4,7 +4,7 @@
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::phantom_test {
 namespace {
 
 using MasstreePhantomTest = MasstreeTest;
@@ -233,4 +233,4 @@ TEST_F(MasstreePhantomTest, a_split_by_another_and_own_inserts_on_both_sides_do_
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::phantom_test

@@ -2,7 +2,7 @@
 // records that have to move along.
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::purge_test {
 namespace {
 
 constexpr unsigned kStep = 10;
@@ -127,4 +127,4 @@ TEST_F(MasstreePurgeTest, an_erased_record_that_is_to_grow_goes_along) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::purge_test

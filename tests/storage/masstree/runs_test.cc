@@ -10,7 +10,7 @@
 #include "foedus-core/storage/masstree/install/runs.h"
 #include "tests/base/test_seed.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::runs_test {
 namespace {
 
 class RunsTest : public ::testing::Test {
@@ -169,4 +169,4 @@ TEST_F(RunsTest, what_the_new_snapshot_takes_over_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::runs_test

@@ -15,7 +15,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::snapshot_read_test {
 namespace {
 
 using Model = std::map<std::string, std::string>;
@@ -275,4 +275,4 @@ TEST_F(MasstreeSnapshotReadTest, random_trees_equal_their_model) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::snapshot_read_test

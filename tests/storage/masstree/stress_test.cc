@@ -9,7 +9,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
-namespace foedus::testing {
+namespace foedus::testing::stress_test {
 namespace {
 
 constexpr unsigned kThreads = 3;
@@ -253,4 +253,4 @@ TEST_F(MasstreeStressTest, concurrent_inserts_lose_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::stress_test

@@ -9,8 +9,10 @@
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
-namespace foedus::storage::masstree {
+namespace foedus::storage::masstree::thin_test {
 namespace {
+
+using ThinTest = MasstreeInstallTest;
 
 using testing::AtSyncPoint;
 
@@ -345,7 +347,7 @@ TEST_F(MasstreeThinLayerTest, a_root_stays_if_the_page_of_its_pointer_is_locked)
 // Goal: a root whose only child is a snapshot page stays. Method: a root is to be replaced by its
 // only child, another interior page. After the search an install exchanges the border pages of that
 // child for the only page of the snapshot, and then has dropped enough.
-TEST_F(MasstreeInstallTest, a_root_above_a_snapshot_page_stays) {
+TEST_F(ThinTest, a_root_above_a_snapshot_page_stays) {
   Planter tree(&all_.all().pool(), &all_.session(0).pages(), all_.control());
   InteriorPage* const top = tree.above({tree.above_borders(4)});
   tree.plant(top);
@@ -365,4 +367,4 @@ TEST_F(MasstreeInstallTest, a_root_above_a_snapshot_page_stays) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::masstree
+}  // namespace foedus::storage::masstree::thin_test

@@ -7,7 +7,7 @@
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/testing/hold.h"
 
-namespace foedus::testing {
+namespace foedus::testing::waits_test {
 namespace {
 
 class MasstreeWaitsTest : public MasstreeTest {};
@@ -78,4 +78,4 @@ TEST_F(MasstreeWaitsTest, an_insert_parks_while_its_page_is_being_split) {
 }
 
 }  // namespace
-}  // namespace foedus::testing
+}  // namespace foedus::testing::waits_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foedus::storage::moves {
+namespace foedus::storage::moves::birth_test {
 namespace {
 
 constexpr std::uint32_t kSession = 3;
@@ -29,4 +29,4 @@ TEST(BirthTest, a_page_concerns_transactions_that_began_in_its_epoch_or_before) 
 }
 
 }  // namespace
-}  // namespace foedus::storage::moves
+}  // namespace foedus::storage::moves::birth_test

@@ -12,8 +12,10 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_cold_race_test {
 namespace {
+
+using SequentialColdRaceTest = SequentialColdTest;
 
 using Rows = SequentialCold::Rows;
 
@@ -64,7 +66,7 @@ void take_turns(const char* name) {
 // Goal: S10, a page that got a next one between two checks of the pin is not the last one, even if
 // the taken tail said so and all records are quiet. Method: the owner loads the tail before it is
 // taken, and then stores another one and commits.
-TEST_F(SequentialColdTest, an_owner_that_links_a_page_behind_the_exchange_keeps_it) {
+TEST_F(SequentialColdRaceTest, an_owner_that_links_a_page_behind_the_exchange_keeps_it) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
   all_.all().pass_epochs();
@@ -83,7 +85,7 @@ TEST_F(SequentialColdTest, an_owner_that_links_a_page_behind_the_exchange_keeps_
 }
 
 // The owner's transaction begins when the tail is taken, before the check of its pin.
-TEST_F(SequentialColdTest, an_owner_that_begins_meanwhile_finds_its_tail_again) {
+TEST_F(SequentialColdRaceTest, an_owner_that_begins_meanwhile_finds_its_tail_again) {
   append_expected(0, "one");
   all_.compose();
   {
@@ -98,7 +100,7 @@ TEST_F(SequentialColdTest, an_owner_that_begins_meanwhile_finds_its_tail_again) 
 }
 
 // The owner links a next page when the installer has taken the page for the last one.
-TEST_F(SequentialColdTest, an_owner_that_links_a_page_meanwhile_keeps_both) {
+TEST_F(SequentialColdRaceTest, an_owner_that_links_a_page_meanwhile_keeps_both) {
   append_expected(0, std::string(3000, 'a'));
   all_.compose();
   {
@@ -112,7 +114,7 @@ TEST_F(SequentialColdTest, an_owner_that_links_a_page_meanwhile_keeps_both) {
 
 // Goal: a scan knows the end of the chain while the tail is taken. Method: the page stays, because
 // it has a newer record; a later append to it is a phantom.
-TEST_F(SequentialColdTest, a_scan_finds_the_end_of_a_chain_without_a_tail) {
+TEST_F(SequentialColdRaceTest, a_scan_finds_the_end_of_a_chain_without_a_tail) {
   append_expected(0, "one");
   all_.compose();
   append_expected(0, "newer");
@@ -128,7 +130,7 @@ TEST_F(SequentialColdTest, a_scan_finds_the_end_of_a_chain_without_a_tail) {
 }
 
 // A glean and its install at every step of an append and of the making of pages for it.
-TEST_F(SequentialColdTest, an_install_within_an_append_loses_nothing) {
+TEST_F(SequentialColdRaceTest, an_install_within_an_append_loses_nothing) {
   for (const std::string place : {"before_count", "linked", "moved"}) {
     append_expected(1, "of another session");
     {
@@ -143,7 +145,7 @@ TEST_F(SequentialColdTest, an_install_within_an_append_loses_nothing) {
 }
 
 // A glean drops the page that the owner has reached.
-TEST_F(SequentialColdTest, an_append_looks_again_when_its_root_or_heads_page_has_gone) {
+TEST_F(SequentialColdRaceTest, an_append_looks_again_when_its_root_or_heads_page_has_gone) {
   for (const std::string place : {"before_root", "before_chain"}) {
     all_.glean();
     append_expected(1, "of another session");
@@ -168,7 +170,7 @@ TEST(SequentialColdManyTest, an_append_looks_again_when_the_root_has_gone_above_
   EXPECT_EQ(all.scan_now(), (Rows{"one", "two"}));
 }
 
-TEST_F(SequentialColdTest, one_of_two_sessions_makes_the_root) {
+TEST_F(SequentialColdRaceTest, one_of_two_sessions_makes_the_root) {
   {
     expect_at_rest();
     const AtSyncPoint at("sequential:before_root", [this] {
@@ -183,7 +185,7 @@ TEST_F(SequentialColdTest, one_of_two_sessions_makes_the_root) {
 }
 
 // The root is made volatile after the installer has read its pointer and before the change.
-TEST_F(SequentialColdTest, a_root_that_is_made_meanwhile_gets_the_new_snapshot) {
+TEST_F(SequentialColdRaceTest, a_root_that_is_made_meanwhile_gets_the_new_snapshot) {
   load();
   all_.glean();
   append_expected(1, "in the next snapshot");
@@ -201,7 +203,7 @@ TEST_F(SequentialColdTest, a_root_that_is_made_meanwhile_gets_the_new_snapshot) 
 }
 
 // Readers reach a page by the tail even if the head is beyond it.
-TEST_F(SequentialColdTest, a_page_that_the_tail_names_stays) {
+TEST_F(SequentialColdRaceTest, a_page_that_the_tail_names_stays) {
   append_expected(0, std::string(3000, 'a'));
   {
     const AtSyncPoint at("sequential:moved", [this] {
@@ -216,7 +218,7 @@ TEST_F(SequentialColdTest, a_page_that_the_tail_names_stays) {
 
 // Goal: a dirty scan misses no row in an install. Method: all rows in memory move to a snapshot
 // between the scan's reads of the two halves.
-TEST_F(SequentialColdTest, a_dirty_scan_loses_nothing_to_an_install) {
+TEST_F(SequentialColdRaceTest, a_dirty_scan_loses_nothing_to_an_install) {
   load();
   all_.glean();
   append_expected(0, "volatile");
@@ -234,7 +236,7 @@ TEST_F(SequentialColdTest, a_dirty_scan_loses_nothing_to_an_install) {
 }
 
 // A cursor goes on in pages that were dropped meanwhile.
-TEST_F(SequentialColdTest, a_cursor_goes_on_in_pages_that_were_dropped) {
+TEST_F(SequentialColdRaceTest, a_cursor_goes_on_in_pages_that_were_dropped) {
   load();
   TxnOptions options;
   options.isolation = Isolation::kDirtyRead;
@@ -255,4 +257,4 @@ TEST_F(SequentialColdTest, a_cursor_goes_on_in_pages_that_were_dropped) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_cold_race_test

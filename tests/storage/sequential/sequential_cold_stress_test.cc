@@ -9,7 +9,7 @@
 
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_cold_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 4;
@@ -150,4 +150,4 @@ TEST(SequentialColdStressTest, nothing_is_lost_while_pages_are_dropped) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_cold_stress_test

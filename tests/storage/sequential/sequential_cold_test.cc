@@ -8,7 +8,7 @@
 
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_cold_test {
 namespace {
 
 using Rows = SequentialCold::Rows;
@@ -181,4 +181,4 @@ TEST_F(SequentialColdTest, a_cursor_may_be_asked_again_after_a_failure) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_cold_test

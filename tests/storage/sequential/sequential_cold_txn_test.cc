@@ -12,7 +12,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_cold_txn_test {
 namespace {
 
 using Rows = SequentialCold::Rows;
@@ -243,4 +243,4 @@ TEST(SequentialColdModelTest, equals_a_list_after_anything) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_cold_txn_test

@@ -7,7 +7,7 @@
 #include "foedus-core/storage/sequential/sequential_snapshot_order.h"
 #include "tests/storage/sound_pages.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_page_check_test {
 namespace {
 
 using page::PageKind;
@@ -205,4 +205,4 @@ TEST(SequentialPageCheckTest, runs_are_somewhere_and_one_behind_the_other) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_page_check_test

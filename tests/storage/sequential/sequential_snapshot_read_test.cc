@@ -5,7 +5,7 @@
 
 #include "tests/storage/sequential/sequential_cold.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_snapshot_read_test {
 namespace {
 
 class SequentialSnapshotReadTest : public SequentialColdTest {
@@ -45,4 +45,4 @@ TEST_F(SequentialSnapshotReadTest, each_snapshot_is_the_state_at_its_epoch) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_snapshot_read_test

@@ -6,7 +6,7 @@
 #include "tests/storage/sequential/sequential_cold.h"
 #include "tests/testing/at_sync_point.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_steps_test {
 namespace {
 
 using Rows = SequentialCold::Rows;
@@ -89,4 +89,4 @@ INSTANTIATE_TEST_SUITE_P(Places, SequentialStepsTest,
                                            "sequential:before_tail"));
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_steps_test

@@ -10,7 +10,7 @@
 #include "foedus/options.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_storage_test {
 namespace {
 
 class SequentialTest : public ::testing::Test {
@@ -182,4 +182,4 @@ TEST_F(SequentialTest, appends_never_conflict_with_each_other) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_storage_test

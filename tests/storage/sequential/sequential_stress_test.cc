@@ -11,7 +11,7 @@
 #include "foedus-core/storage/sequential/sequential_storage.h"
 #include "tests/storage/storages.h"
 
-namespace foedus::storage::sequential {
+namespace foedus::storage::sequential::sequential_stress_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 4;
@@ -99,4 +99,4 @@ TEST(SequentialStressTest, scans_miss_nothing) {
 }
 
 }  // namespace
-}  // namespace foedus::storage::sequential
+}  // namespace foedus::storage::sequential::sequential_stress_test

@@ -11,7 +11,7 @@
 #include "foedus-core/log/segments/format.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
-namespace foedus::cli {
+namespace foedus::cli::commands_test {
 namespace {
 
 constexpr char kSegment[] = "log-0-00000001";
@@ -322,4 +322,4 @@ TEST_F(CommandsTest, progress_ends_with_all_pages) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::commands_test

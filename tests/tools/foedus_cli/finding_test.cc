@@ -7,7 +7,7 @@
 
 #include "tools/foedus_cli/preview.h"
 
-namespace foedus::cli {
+namespace foedus::cli::finding_test {
 namespace {
 
 std::string printed(const Findings& findings, Findings::Which which) {
@@ -42,4 +42,4 @@ TEST(PreviewTest, quotes_and_what_is_not_printable_are_escaped) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::finding_test

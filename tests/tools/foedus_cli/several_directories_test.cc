@@ -8,7 +8,7 @@
 #include "tests/testing/test_database.h"
 #include "tools/foedus_cli/commands.h"
 
-namespace foedus::cli {
+namespace foedus::cli::several_directories_test {
 namespace {
 
 TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out) {
@@ -74,4 +74,4 @@ TEST(SeveralDirectoriesTest, info_tells_what_is_in_each_tier) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::several_directories_test

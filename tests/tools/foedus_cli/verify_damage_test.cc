@@ -12,7 +12,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
-namespace foedus::cli {
+namespace foedus::cli::verify_damage_test {
 namespace {
 
 using page::PageKind;
@@ -195,4 +195,4 @@ TEST_F(VerifyDamageTest, no_bytes_of_a_page_can_mislead_the_walk) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::verify_damage_test

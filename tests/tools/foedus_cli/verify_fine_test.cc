@@ -20,7 +20,7 @@
 #include "tools/foedus_cli/verify_log.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
-namespace foedus::cli {
+namespace foedus::cli::verify_fine_test {
 namespace {
 
 std::map<std::string, StorageCounts> count_newest(const std::string& dir) {
@@ -199,4 +199,4 @@ TEST(VerifyFineTest, a_segment_that_could_not_be_synced_is_no_problem) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::verify_fine_test

@@ -13,7 +13,7 @@
 #include "gleaner/glean.h"
 #include "tests/tools/foedus_cli/cli_rig.h"
 
-namespace foedus::cli {
+namespace foedus::cli::verify_partitioned_test {
 namespace {
 
 constexpr std::uint32_t kReducers = 3;
@@ -80,4 +80,4 @@ TEST(VerifyPartitionedTest, roots_over_the_files_of_several_composers_are_fine) 
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::verify_partitioned_test

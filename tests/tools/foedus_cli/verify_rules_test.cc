@@ -15,7 +15,7 @@
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
-namespace foedus::cli {
+namespace foedus::cli::verify_rules_test {
 namespace {
 
 using page::OverflowPage;
@@ -475,4 +475,4 @@ TEST_F(VerifyRulesTest, a_page_that_two_pointers_lead_to_is_named) {
 }
 
 }  // namespace
-}  // namespace foedus::cli
+}  // namespace foedus::cli::verify_rules_test
