@@ -1,8 +1,8 @@
 #pragma once
 // CountedSyncs: syncs of a file that several threads write and sync. A failed sync of one thread
-// gives up what another has written before it, and a later success says nothing of that (V2). So
-// the syncs of a file take turns, and each checks whether one has failed since its writes began. A
-// sync that begins while several callers wait serves all of them.
+// may drop bytes that another thread has written before, and a later success says nothing about
+// them (V2). So the syncs of a file take turns, and sync() fails if any sync has failed since the
+// caller began to write. A sync that begins while several callers wait serves all of them.
 
 #include <cstdint>
 #include <mutex>
@@ -26,7 +26,7 @@ class CountedSyncs {
  private:
   mutable std::mutex mutex_;
   std::uint64_t failed_ = 0;  // guarded by mutex_
-  base::AtomicWord<std::uint64_t> begun_;  // syncs; changed under mutex_
+  base::AtomicWord<std::uint64_t> begun_;  // number of syncs that have begun; changed under mutex_
 };
 
 }  // namespace foedus::device

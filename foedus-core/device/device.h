@@ -1,21 +1,23 @@
 #pragma once
-// Device: a directory of files, and the only place with file system calls. What a crash may do:
+// Device: a directory of files, through which the engine accesses all files. What a crash may do:
 //
 //   V1  A write is visible to every later read at once, and survives the end of the process, but
 //       not a power failure. After one, each 512-byte sector that was written since the last sync
 //       is old or new, independent of all others. So is each one that truncate() has cut off.
 //   V2  When File::sync() has returned success, all bytes that were written before it, and the
 //       file's size, survive a power failure. That includes writes through another File of the same
-//       name. After a failed sync nothing is known of them: the system may have given up on the
-//       bytes without another word, so a later success says nothing about them unless they were
+//       name. After a failed sync nothing is known of these bytes: the system may have dropped them
+//       and not report it again. So a later success says nothing about them unless they were
 //       written again.
 //   V3  Creation, renaming and removal of a name survive a power failure once
 //       Device::sync_directory() has returned success after it; not by File::sync().
 //   V4  An error is a Status that names the file and errno: kOutOfSpace for a full file system,
-//       quota or limit of a file's size, else kIoError, or what the function says. Interrupted and
-//       short calls are finished inside; but an interrupted sync has failed (V2).
+//       quota or limit of a file's size, else kIoError, or what the function says. A function
+//       completes system calls that were interrupted or short; but an interrupted sync has failed
+//       (V2).
 //
-// Every function may be called from any thread; two writes of overlapping bytes must not meet.
+// Every function may be called from any thread; two writes of overlapping bytes must not overlap in
+// time.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +33,8 @@ namespace foedus::device {
 // Alignment of memory, offset and length that direct I/O asks for.
 inline constexpr std::size_t kBlockBytes = 4096;
 
-// The unit that a disk writes at once (V1), and the part of it that persistent memory writes last
-// (V17).
+// The unit that a disk writes atomically (V1), and the bytes at its begin that a MappedFile stores
+// last (V17).
 inline constexpr std::size_t kSectorBytes = 512;
 inline constexpr std::size_t kFirstWordBytes = 8;
 
@@ -66,15 +68,15 @@ class File {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
-  // Reads pieces that need not follow one another; where the file is memory, their latencies
-  // overlap. False: the file ends before or in one of them. REQUIRES: as read_at().
+  // Reads pieces that need not follow one another. Where the file lies in memory, their latencies
+  // overlap. False: the file ends before or in one of them.
   struct Piece {
     std::uint64_t offset;
     void* to;
     std::size_t bytes;
   };
   virtual Result<bool> read_pieces(const Piece* pieces, std::size_t count) const;
-  // Returns true if a small piece that begins there is read in less time than a whole block.
+  // Returns true if a small piece at `offset` is read in less time than a whole block.
   virtual bool has_small_reads(std::uint64_t offset) const {
     static_cast<void>(offset);
     return true;
@@ -115,9 +117,10 @@ class Device {
   virtual ~Device() = default;
 
   virtual const std::string& path() const = 0;
-  // Opens or makes a file. kNotFound: no such file (kRead, kReadWrite). kAlreadyExists
-  // (kCreate...). kInvalidArgument: `name` is not the plain name of a file in this directory.
-  // kIoError: also, it is not a regular file; symbolic links are never followed.
+  // Opens or makes a file. kNotFound: there is no such file, and `access` is not one of kCreate...
+  // kAlreadyExists: there is one, and `access` is kCreate... kInvalidArgument: `name` is not the
+  // plain name of a file in this directory. kIoError: also, it is not a regular file; symbolic
+  // links are never followed.
   virtual Result<std::unique_ptr<File>> open(std::string_view name, Access access) = 0;
   // Returns the names of all entries but "." and "..", in no particular order.
   virtual Result<std::vector<std::string>> list() const = 0;
@@ -128,19 +131,20 @@ class Device {
   // Makes changes of names durable (V3).
   virtual Status sync_directory() = 0;
   // Gives back the space of ranges of a file, whose size stays. From then on, and after a power
-  // failure, each byte of them is zero or what it was. A read meanwhile, from a mapping too, gets
-  // either. kNotSupported: the file system cannot. kNotFound. REQUIRES: multiples of kBlockBytes.
+  // failure, each byte of them is zero or what it was. A concurrent read, also one from a mapping,
+  // gets either. kNotSupported: the file system cannot. kNotFound: no such file. REQUIRES: offsets
+  // and bytes are multiples of kBlockBytes.
   struct Range {
     std::uint64_t offset;
     std::uint64_t bytes;
   };
   virtual Status discard(std::string_view name, const Range* ranges, std::size_t count);
   // Moves parts of files that need not be where they are, so that there is space for new files. May
-  // take long. REQUIRES: one thread at a time; none makes or removes files meanwhile.
+  // take long. REQUIRES: one thread at a time; no thread makes or removes files meanwhile.
   virtual Status make_room() { return {}; }
-  // Lends space that files do not need now, `most` bytes or less, to a borrower that makes a file
-  // of its own longer. It stays lent until return_room(). 0: there is none. `moves`: a later
-  // make_room() may move files to have more of it. Any thread.
+  // Lends space that files do not need now to a borrower, which makes a file of its own longer.
+  // Returns how many bytes are lent, `most` or less, until return_room(). `moves`: if they are
+  // fewer than `most`, a later make_room() may move files to have more space to lend. Any thread.
   virtual std::uint64_t lend_room(std::uint64_t most, bool moves) {
     static_cast<void>(moves);
     return most;
@@ -150,13 +154,13 @@ class Device {
   virtual void keep_lent(std::uint64_t) {}
   // Returns true if make_room() is to make space for a borrower. Any thread.
   virtual bool wants_room() const { return false; }
-  // Returns a queue for reads of this device's files. Null: the system refuses what it needs; then
-  // tasks can read in its place (pooled_reads.h).
+  // Returns a queue for reads and writes of this device's files. Null: the system refuses what a
+  // queue needs; then tasks can read and write in its place (pooled_reads.h).
   virtual std::unique_ptr<ReadQueue> make_read_queue();
 };
 
-// Opens a file that existed before, for Access::kRead or kReadWrite. kIoError: it has vanished. The
-// code kNotFound would tell a program that a key or a storage does not exist.
+// Opens a file that existed before, to read or to change it. kIoError: also, the file has vanished.
+// Device::open()'s kNotFound would tell a program that a key or a storage does not exist.
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access);
 
 // Returns `removed`, or a success if the file was gone already.

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kPageBytes = 4096;
-// The system wakes a thread that sleeps up to some 60 us late.
+// A thread that sleeps is woken up to some 60 us late, so a sleep is to end this long before the
+// wait does.
 constexpr std::uint64_t kSpinNs = 100'000;
 
 // Returns how many lines or pages, of `unit` bytes each, a piece of a file touches.
@@ -27,8 +28,9 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
   return bytes;
 }
 
-// Pages of a file that threads have announced to read (File::will_read()), and when each arrives. A
-// page takes the place of another one whose number differs by a multiple of kPages.
+// Pages of a file that threads have announced to read (File::will_read()), and when each arrives.
+// The announcement of a page replaces that of a page whose number differs by a multiple of kPages;
+// a read of the replaced page then takes its full latency.
 class AnnouncedPages {
  public:
   void add(std::uint64_t offset, std::size_t bytes, std::uint64_t end) {
@@ -40,12 +42,12 @@ class AnnouncedPages {
   }
   struct Taken {
     std::uint64_t bytes = 0;  // announced by the calling thread
-    std::uint64_t end = 0;    // when the last of them has come
+    std::uint64_t end = 0;    // when the last of them arrives
   };
   // Removes the announcements that the calling thread has made for a read, and returns them.
   Taken take(std::uint64_t offset, std::size_t bytes) {
     Taken taken;
-    // order: relaxed, the thread sees its own announcements; those of others it must not take.
+    // order: relaxed, a thread sees its own announcements, and must not take those of others.
     if (were_any_.load_relaxed() == 0) return taken;
     const std::lock_guard lock(mutex_);
     for (std::uint64_t page = offset / kPageBytes; page * kPageBytes < offset + bytes; ++page) {
@@ -67,7 +69,9 @@ class AnnouncedPages {
 
   static thread_local constinit char thread;  // its address names the thread
 
-  base::AtomicWord<std::uint32_t> were_any_;  // files that are read by lines have none, ever
+  // 1 once a read was announced. Until then take() needs no lock: a file that is read by lines
+  // never has announcements.
+  base::AtomicWord<std::uint32_t> were_any_;
   std::mutex mutex_;
   std::vector<Page> pages_ = std::vector<Page>(kPages);  // guarded by mutex_
 };
@@ -155,8 +159,9 @@ class EmulatedFile final : public File {
   mutable AnnouncedPages announced_;
 };
 
-// Reads and writes that the queue of the device behind makes. next() gives none before the emulated
-// memory would have made it. The latencies of all that are in flight overlap.
+// EmulatedReads: a queue whose reads and writes are made by the queue of the device behind. next()
+// gives none of them before the emulated memory would have ended it. The latencies of all reads and
+// writes in flight overlap.
 class EmulatedReads final : public ReadQueue {
  public:
   EmulatedReads(std::unique_ptr<ReadQueue> behind, std::shared_ptr<const NvmClock> clock)
@@ -222,7 +227,8 @@ class EmulatedReads final : public ReadQueue {
       waits = false;
     }
   }
-  // Returns the index of the read that has ended behind and is due first; count_ if there is none.
+  // Returns, of the reads that have ended on the device behind, the index of the one that ends
+  // first on the emulated memory; count_ if none has ended.
   std::uint32_t first_ended() const {
     std::uint32_t first = count_;
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -339,7 +345,7 @@ Status EmulatedDevice::remove(std::string_view name) {
 
 Status EmulatedDevice::rename(std::string_view from, std::string_view to) {
   const auto worn = wear_of(from);
-  std::string name(to);  // before the change: memory may be spent
+  std::string name(to);  // allocated before the change: if memory is spent, nothing is renamed
   FOEDUS_CHECK(behind_->rename(from, to));
   const std::lock_guard lock(mutex_);
   auto node = wear_.extract(wear_.find(from));

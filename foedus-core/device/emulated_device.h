@@ -3,15 +3,16 @@
 // of the FOEDUS paper, §9.3.1). The device behind it does the work. Then the calling thread spins
 // on the time-stamp counter until memory of that speed would have done it, too.
 //
-//   V20 A read, a write or a sync takes the latency and the transfer of its bytes. If the device
-//       behind it takes longer, it takes that long. Latencies of different threads overlap, and so
-//       do those of the reads and writes of a queue, each from its add() on. The latency of a read
-//       begins with its File::will_read(), if the same thread announced it. Transfers do not
-//       overlap.
+//   V20 A read, a write or a sync takes one latency plus the transfer time of its bytes. If the
+//       device behind takes longer, it takes that time. Latencies of different threads overlap. So
+//       do those of the reads and writes of a queue, each of which begins with its add(). If the
+//       reading thread has announced a read, its latency begins with File::will_read(). Transfers
+//       do not overlap.
 //   V21 Bytes, errors and promises are those of the device behind it (V1-V19).
-//   V22 A write wears each line of 64 bytes that it touches. A file begins with new lines, and
-//       lines of a removed file stay counted: where a file system puts the next one is not known.
-//       On a device of stores, a line with the first word of a sector is worn once more (V17).
+//   V22 A write wears each line of 64 bytes that it touches. A new file begins with unworn lines,
+//       and lines of a removed file stay in the counts, because it is not known where the file
+//       system puts the next file. If the device behind writes by stores, a line that begins a
+//       sector is worn once more (V17).
 
 #include <array>
 #include <cstdint>
@@ -67,9 +68,9 @@ class NvmCounters {
 
  private:
   friend class LineWear;
-  // Writes are rare beside reads of lines, and come in large pieces: one lock for all.
+  // One lock is enough for writes: they are rare beside reads of lines, and come in large pieces.
   mutable std::mutex mutex_;
-  NvmStats written_;  // guarded by mutex_; its counts of writes
+  NvmStats written_;  // guarded by mutex_; only its counts of writes are used
   alignas(64) base::AtomicWord<std::uint64_t> reads_;
   base::AtomicWord<std::uint64_t> bytes_read_;
   base::AtomicWord<std::uint64_t> lines_read_;
@@ -92,7 +93,7 @@ class LineWear {
 
 class EmulatedDevice final : public Device {
  public:
-  // `behind_by_stores`: `behind` writes files by loads and stores.
+  // `behind_by_stores`: `behind` writes files by stores, not by calls (V22).
   EmulatedDevice(std::unique_ptr<Device> behind, bool behind_by_stores, const NvmSpeed& speed,
                  std::shared_ptr<NvmCounters> counters);
 
@@ -113,7 +114,7 @@ class EmulatedDevice final : public Device {
   const std::unique_ptr<Device> behind_;
   const bool behind_by_stores_;
   const std::shared_ptr<NvmCounters> counters_;
-  const std::shared_ptr<NvmClock> clock_;  // files and queues may live longer
+  const std::shared_ptr<NvmClock> clock_;  // files and queues may outlive the device
 
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<LineWear>, std::less<>> wear_;  // guarded by mutex_

@@ -15,7 +15,7 @@ FileCloser::~FileCloser() { runtime_->stop(this); }
 
 void FileCloser::close(OpenFiles files) {
   if (files.empty()) return;
-  // If there is no memory for that, the caller closes them.
+  // If there is no memory to hand the files over, the return of this function closes them.
   base::trying([&] {
     const std::lock_guard lock(mutex_);
     files_.reserve(files_.size() + files.size());
@@ -26,7 +26,7 @@ void FileCloser::close(OpenFiles files) {
   runtime_->notify(this);
 }
 
-// Files that are given meanwhile are waited for, too, which does no harm.
+// Waits also for files that are given meanwhile, which does no harm.
 void FileCloser::wait() {
   runtime_->wait(&closed_, base::Runtime::kForever, [this] {
     const std::lock_guard lock(mutex_);

@@ -1,10 +1,11 @@
 #pragma once
 // FileCloser: a task that closes files whose names were removed. A file's space is given back when
 // it has no name and is open nowhere; for some hundred megabytes that takes the system tens of
-// milliseconds. So the remover keeps the file open while it removes the name, and goes on.
+// milliseconds. So a thread that removes a file opens it first, removes the name, and leaves the
+// close to this task.
 //
-//   V16 The names are gone, and their removal is as durable as V3 says, whether the files are
-//       closed or not: a crash leaves nothing to do. Space is given back once wait() has returned.
+//   V16 Whether the files are closed or not, their names are gone, and the removal is as durable as
+//       V3 says: a crash leaves nothing to do. Space is given back once wait() has returned.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,8 @@ class FileCloser final : public base::Task {
   FileCloser(const FileCloser&) = delete;
   FileCloser& operator=(const FileCloser&) = delete;
 
-  // Takes files that are closed soon. Any thread may call this and what follows.
+  // Takes files, which the task closes soon. Any thread may call this function and those that
+  // follow.
   void close(OpenFiles files);
   // Waits until all files that were given so far are closed.
   void wait();
@@ -46,7 +48,7 @@ class FileCloser final : public base::Task {
   // Guarded by mutex_.
   OpenFiles files_;
   std::uint64_t given_ = 0;
-  std::uint64_t closed_count_ = 0;  // of those given, in any order
+  std::uint64_t closed_count_ = 0;  // how many of the given files are closed, in any order
   std::uint64_t cpu_us_ = 0;
 };
 

@@ -29,7 +29,8 @@ void ReadPool::stop() {
 
 std::unique_ptr<ReadQueue> ReadPool::make_queue() { return std::make_unique<PooledReads>(this); }
 
-// Makes one read for each step: the others that it was woken for may have been taken meanwhile.
+// Performs one waiting read or write. If none waits, other tasks have taken those for which this
+// one was woken.
 std::uint64_t ReadPool::Reader::step() {
   Read* const read = pool_->take();
   if (read == nullptr) return kUntilNotified;
@@ -72,13 +73,13 @@ ReadPool::Read* ReadPool::take() {
   return read;
 }
 
-// Gives a read back to its queue. The queue may be destroyed once it has taken its last read, for
-// which it needs the lock: so its waiter is woken before the lock is free.
+// Gives a read back to its queue. The queue may be destroyed once its next() has taken the last
+// read, for which next() needs the lock. So the waiter is woken while this thread holds the lock.
 void ReadPool::give_back(Read* read) {
   PooledReads* const queue = read->queue;
   const std::lock_guard lock(mutex_);
   read->next = queue->ended_.load_relaxed();  // order: relaxed; changed under the lock only
-  queue->ended_.store_relaxed(read);          // order: relaxed; all but a look takes the lock
+  queue->ended_.store_relaxed(read);          // order: relaxed; next() takes the lock to use it
   runtime_->wake(&queue->ended_point_);
 }
 
@@ -136,7 +137,7 @@ void PooledReads::send() {
 
 bool PooledReads::next(bool waits, Done* done) {
   if (count_ == 0 || is_of_parent()) return false;
-  // order: relaxed; the lock below makes seen what the reader did.
+  // order: relaxed; the lock below makes visible what the Reader did.
   const auto has_ended = [&] { return ended_.load_relaxed() != nullptr; };
   if (!has_ended()) {
     if (!waits) return false;

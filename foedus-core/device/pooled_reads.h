@@ -5,8 +5,8 @@
 //   free --add()--> added --send()--> waiting --Reader--> at work --> ended --next()--> free
 //
 //   A Read belongs to its queue while it is free or added, to the pool while it waits, and to one
-//   reader while that is at work on it. Once it has ended, it belongs to its queue again. The
-//   pool's mutex hands it on: `waiting_*` and each queue's `ended_` are guarded by it.
+//   Reader while that is at work on it. Once it has ended, it belongs to its queue again. It
+//   changes hands under the pool's mutex, which guards `waiting_*` and each queue's `ended_`.
 
 #include <cstdint>
 #include <memory>
@@ -92,7 +92,8 @@ class PooledReads final : public ReadQueue {
   friend class ReadPool;
 
   bool is_of_parent() const { return generation_ != base::process_generation(); }
-  // Takes a read that is free. Null: all are in use.
+  // Takes a free read and appends it to those that send() sends. Null: all are in use, or the queue
+  // is that of the parent process.
   ReadPool::Read* take_free(std::uint64_t offset, std::uint32_t tag);
 
   ReadPool* const pool_;

@@ -5,11 +5,11 @@
 //
 //   free --add(), add_write()--> added --send()--> in flight --next()--> free
 //
-//   V9  A queue that is destroyed waits for what is in flight: memory to be read into or written
-//       from is the caller's again afterwards. In a child of fork() it abandons the parent's reads
-//       and writes.
-//   V10 A file may be closed while a read or write of it is added or in flight; its space on the
-//       device becomes free when that has ended.
+//   V9  The destructor of a queue waits for the reads and writes in flight. Afterwards the memory
+//       that they read into or write from is the caller's again. In a child of fork() it abandons
+//       the parent's reads and writes.
+//   V10 A file may be closed while a read or write of it is added or in flight. If its name is
+//       gone, its space on the device becomes free when that read or write has ended.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,21 +28,22 @@ class ReadQueue {
   // again, by File::read_at() or write_at().
   struct Done {
     std::uint32_t tag = 0;
-    std::size_t bytes = 0;  // how many of the first ones were read or written
+    std::size_t bytes = 0;  // how many, from the first one on, were read or written
   };
 
   virtual ~ReadQueue() = default;
 
-  // Reads what stands at `offset` of `file` to places that are filled one after the other. No other
-  // code touches them until next() has given `tag`; `parts` itself is copied. Waits for nothing.
-  // False: kReadsMax are in flight, or the system refuses more; nothing is read. REQUIRES: the file
-  // is of the device that made the queue; if it is direct, all are multiples of kBlockBytes. At
-  // most kPartsMax parts. `tag` is none that was added and not given back.
+  // Adds a read of what stands at `offset` of `file`, to places that are filled one after the
+  // other. No other code touches them until next() has given `tag`; `parts` itself is copied. Waits
+  // for nothing. False: kReadsMax are in flight, or the system refuses more; nothing is read.
+  // REQUIRES: the file is of the device that made the queue; if it is direct, offset, addresses and
+  // bytes are multiples of kBlockBytes. At most kPartsMax parts. No read or write of this queue has
+  // the same `tag` and waits for next() to give it.
   virtual bool add(const std::shared_ptr<const File>& file, std::uint64_t offset,
                    const Bytes* parts, std::size_t count, std::uint32_t tag) = 0;
-  // Writes `bytes` bytes, which stay as they are until next() has given `tag`. Writes of one queue
-  // are made in any order, so two of overlapping bytes must not be in flight together. Waits for
-  // nothing. False: as add(), or this queue takes no writes to `file`; File::write_at() does.
+  // Adds a write of `bytes` bytes, which stay as they are until next() has given `tag`. Writes of a
+  // queue are made in any order, so two of overlapping bytes must not be in flight together. Waits
+  // for nothing. False: as add(), or this queue takes no writes to `file`; File::write_at() does.
   // REQUIRES: as add(); bytes > 0.
   virtual bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
                          std::size_t bytes, std::uint32_t tag) {
@@ -60,8 +61,8 @@ class ReadQueue {
   virtual bool next(bool waits, Done* done) = 0;
 };
 
-// The queue of devices without one of their own. add() announces reads (File::will_read()); next()
-// makes reads and writes, in the order of add().
+// DeferredReads: the queue of devices that have none of their own. add() announces reads
+// (File::will_read()); next() makes reads and writes, in the order in which they were added.
 class DeferredReads final : public ReadQueue {
  public:
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,

@@ -1,7 +1,7 @@
 #pragma once
 // Names of the files that a snapshot file consists of where there are two tiers (tiered_device.h):
-// "snapshot-<x>" on non-volatile memory, "ssd-<x>" on the SSD, and "tiers-<x>", beside the first,
-// which says what lies in which.
+// "snapshot-<x>" on non-volatile memory, "ssd-<x>" on the SSD, and "tiers-<x>" on memory, too,
+// which says which extents lie on the SSD.
 
 #include <cstdint>
 #include <cstdio>
@@ -44,7 +44,7 @@ inline std::string staged_name(std::uint64_t id) {
                 static_cast<unsigned>(id));
   return name;
 }
-// Returns the number for such a name; nothing if it is another name.
+// Returns the number by which staging knows the file `ssd_name`; nothing if it is no such name.
 inline std::optional<std::uint64_t> staged_id(const std::string& ssd_name) {
   unsigned snapshot = 0;
   unsigned soc = 0;

@@ -51,7 +51,7 @@ Result<std::size_t> PosixFile::read_at(std::uint64_t offset, void* to, std::size
   return done;
 }
 
-// The first call nearly always has all; what is left of a short one is read part by part.
+// Reads by one call, which nearly always reads all. What a short call leaves is read part by part.
 Result<std::size_t> PosixFile::read_parts_at(std::uint64_t offset, const Bytes* parts,
                                              std::size_t count) const {
   FOEDUS_INVARIANT(count <= kReadPartsMax, count);
@@ -98,9 +98,10 @@ Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, 
                                 static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return failed("write", offset, errno);
-    // Direct I/O goes on at a block or not at all; the device may be full in the midst of one.
+    // Direct I/O can only go on at the begin of a block. A device that became full may have written
+    // a part of one.
     if (is_direct_) written -= written % static_cast<ssize_t>(kBlockBytes);
-    if (written == 0 && ++idle < kIdleWritesMax) continue;  // the next one says why
+    if (written == 0 && ++idle < kIdleWritesMax) continue;  // the next call returns the error
     if (written == 0) return failed("write", offset, EIO);  // no progress and no reason
     offset += static_cast<std::uint64_t>(written);
     while (next != stop && static_cast<std::size_t>(written) >= next->iov_len) {

@@ -22,7 +22,8 @@ namespace foedus::device {
 
 namespace {
 
-constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // not blocked by a FIFO in disguise
+// O_NONBLOCK: if the name is that of a FIFO, the open does not wait for its writer.
+constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // Returns an error, which keeps its code and number if there is no memory for its text.
 Status failed(const char* what, std::string_view path, int error_number,
@@ -34,7 +35,7 @@ Status failed(const char* what, std::string_view path, int error_number,
                               is_refused ? "let the user of this process read and write it" : "");
 }
 
-// Returns the error of the directory that was named by the user and cannot be made or opened.
+// Returns the error of a directory, named by the program's user, that cannot be made or opened.
 Status failed_directory(const char* what, const std::string& path, int error_number) {
   std::string text;
   std::string hint;
@@ -68,7 +69,7 @@ class Descriptor {
   int fd_;
 };
 
-// Returns the answer of a call that may be made again when it was interrupted.
+// Makes a call, again when it was interrupted, and returns its answer.
 template <typename Call>
 auto uninterrupted(Call&& call) {
   for (;;) {
@@ -77,7 +78,8 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// Makes a call that takes a name away: it may have done so before it was interrupted.
+// Makes a call that takes a name away. An interrupted call may have done so: if the name is gone at
+// the next try, that is a success.
 template <typename Call>
 int uninterrupted_removal(Call&& call) {
   const int first = call();
@@ -134,7 +136,8 @@ Status sync_parent(const std::string& directory, int directory_fd) {
   const int fd = open_directory(parent);
   if (fd < 0 && errno != EACCES) return failed("cannot open the parent of", directory, errno);
   int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
-  // The parent is of a file system that cannot be written to, with a mount in it: it needs no sync.
+  // The parent lies on a file system that cannot be written to, and the directory is a mount point
+  // there: its entry needs no sync.
   if (synced != 0 && errno == EINVAL) synced = ::syncfs(directory_fd);
   const int error_number = synced == 0 ? 0 : errno;
   if (fd >= 0) ::close(fd);

@@ -6,15 +6,15 @@
 //       link): whatever lies in the directory, nothing outside it is touched.
 //   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
 //       belongs to the open file, so a second FileDevice of the same process is refused too. The
-//       kernel drops it when the process dies, so an orphaned file means nothing. A child of fork()
-//       shares the open file: the destructor in the parent gives the lock up for both, the one in
-//       the child only closes. The directory itself is locked as well, because a cleanup by hand
-//       may remove the file.
+//       kernel drops it when the process dies, so a lock file that is left means nothing. A child
+//       of fork() shares the open file: the destructor in the parent gives the lock up for both,
+//       the one in the child only closes. The directory itself is locked as well, because a cleanup
+//       by hand may remove the lock file.
 //   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
 //   V8  open_to_read() takes the same lock shared and changes nothing: no byte, no name, no time of
-//       the directory or of a file in it. So readers meet neither a user nor what one leaves
-//       unfinished, and open() is refused while they read. A directory without a lock file (a copy,
-//       say) was never opened: no user is in it now.
+//       the directory or of a file in it. So no user changes files while a reader looks at them,
+//       and open() is refused while there are readers. A directory without a lock file (a copy,
+//       say) was never opened, so no user has it open now.
 
 #include <memory>
 #include <string>
@@ -27,14 +27,14 @@
 
 namespace foedus::device {
 
-// True if a write up to `end_bytes` would exceed the process's RLIMIT_FSIZE.
+// Returns true if a write up to `end_bytes` would exceed the process's RLIMIT_FSIZE (V7).
 bool exceeds_file_size_limit(std::uint64_t end_bytes);
 
 // How the bytes of files are reached.
 enum class FileAccess : std::uint8_t {
   kCalls,
   kMapped,  // mapped_file.h, where the memory below is persistent, else by calls
-  // kMapped, and files that are opened to be read are mapped wherever they lie.
+  // As kMapped; also, files that are opened to be read are mapped whatever they lie on.
   kMappedToRead,
 };
 
@@ -51,7 +51,7 @@ class FileDevice : public Device {
                                                   Facility direct_io,
                                                   FileAccess access = FileAccess::kCalls);
   // Opens an existing directory to read its files (V8). Any change is kNotSupported from then on.
-  // kNotFound: there is no such directory. kBusy: as above. kIoError.
+  // kNotFound: there is no such directory. kBusy: a FileDevice of open() holds it. kIoError.
   static Result<std::unique_ptr<FileDevice>> open_to_read(const std::string& directory);
   ~FileDevice() override;
   FileDevice(const FileDevice&) = delete;

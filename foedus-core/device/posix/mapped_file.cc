@@ -17,7 +17,7 @@
 #include "foedus-core/base/out_of_memory.h"
 
 #ifndef FOEDUS_HAVE_LIBPMEM
-// No memory is persistent, so that nothing is mapped.
+// Without libpmem no memory counts as persistent, so that nothing is mapped to be written.
 static void* pmem_map_file(const char*, std::size_t, int, mode_t, std::size_t*, int*) {
   return nullptr;
 }
@@ -61,7 +61,7 @@ void store_all_but_first_words(char* to, std::uint64_t offset, const ConstBytes&
 }
 
 void store_first_word(char* to, const char* from, std::size_t bytes) {
-  if (bytes == kFirstWordBytes) {  // at once
+  if (bytes == kFirstWordBytes) {  // by one store, which a power failure does not tear
     std::uint64_t word;
     std::memcpy(&word, from, sizeof(word));
     reinterpret_cast<base::AtomicWord<std::uint64_t>*>(to)->store_relaxed(word);
@@ -71,7 +71,8 @@ void store_first_word(char* to, const char* from, std::size_t bytes) {
   if (bytes != 0) ::pmem_flush(to, bytes);
 }
 
-// Stores the first words of all sectors, except the one that the write begins with.
+// Stores the first words of all sectors of a part. `is_begin`: the write begins with this part, and
+// its own first word is left out (V17).
 void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part, bool is_begin) {
   const char* const from = static_cast<const char*>(part.data);
   for_each_sector(offset, part.bytes, [&](std::size_t at, std::size_t, std::size_t first) {
@@ -79,7 +80,7 @@ void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part, b
   });
 }
 
-// Returns a path, for libpmem takes no descriptor; it leads to the open file and nothing else.
+// Returns a path that leads to the open file and nothing else: libpmem takes no descriptor.
 std::string path_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 // Maps all of a file, if its memory is persistent; else returns null.
@@ -92,8 +93,8 @@ char* map_persistent(int fd, std::size_t* bytes) {
   return nullptr;
 }
 
-// Maps all of a file to be read, whatever its memory is; null if that is impossible. A stray store
-// cannot change it, as it could any other memory of the process.
+// Maps all of a file to be read, whatever its memory is; null if that is impossible. The mapping is
+// read-only, so that no stray store of the process changes the file.
 char* map_to_read(int fd, std::size_t* bytes) {
   struct stat about;
   if (::fstat(fd, &about) != 0 || about.st_size <= 0) return nullptr;
@@ -149,15 +150,15 @@ void MappedFile::map(std::uint64_t bytes) {
     if (mapping->begin == nullptr) return;
     const Mapping* const made = mapping.get();
     all_.push_back(std::move(mapping));
-    // order: release twice, pairs with mapped(): the mapping is complete, and is there before the
-    // bytes, which are never more than it has.
+    // order: release twice, pairs with mapped(): a thread that sees the mapping sees all of it, and
+    // one that sees the new bytes_ sees a mapping with at least as many.
     mapping_.store_release(made);
     bytes_.store_release(std::min<std::uint64_t>(made->bytes, bytes));
   });
 }
 
 char* MappedFile::mapped(std::uint64_t offset, std::uint64_t bytes) const {
-  // order: acquire, pairs with map(): what has so many bytes is seen next.
+  // order: acquire, pairs with map(): the mapping loaded next has at least this many bytes.
   const std::uint64_t end = bytes_.load_acquire();
   if (offset > end || bytes > end - offset) return nullptr;
   const Mapping* const mapping = mapping_.load_acquire();  // order: acquire, as above
@@ -187,7 +188,7 @@ Result<std::size_t> MappedFile::read_parts_at(std::uint64_t offset, const Bytes*
   return all;
 }
 
-// Ignores mapped bytes, which are read where they are.
+// Announces nothing if the bytes are mapped: they need no read of a device.
 void MappedFile::will_read(std::uint64_t offset, std::size_t bytes) const {
   if (mapped(offset, bytes) == nullptr) PosixFile::will_read(offset, bytes);
 }
@@ -198,7 +199,7 @@ Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
   for (std::size_t i = 0; i < count; ++i) all += parts[i].bytes;
   char* const begin = access_ == Access::kRead ? nullptr : mapped(offset, all);
   if (begin == nullptr) return changed(PosixFile::write_parts_at(offset, parts, count));
-  // A part without bytes begins nothing.
+  // The write's own first word is in the first part that has bytes.
   std::size_t begin_part = 0;
   while (begin_part < count && parts[begin_part].bytes == 0) ++begin_part;
   if (begin_part == count) return {};
@@ -220,7 +221,7 @@ Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
 }
 
 Status MappedFile::changed(Status status) {
-  // order: seq_cst, of which the release pairs with sync(): it was made before it is counted.
+  // order: seq_cst, its release pairs with sync(): the change was made before it is counted.
   changes_->made.fetch_add_seq_cst(1);
   return status;
 }

@@ -1,22 +1,24 @@
 #pragma once
 // MappedFile: a file on non-volatile memory, read and written by loads and stores (libpmem). Where
-// the memory below a file is not persistent, it is an ordinary PosixFile in every respect.
+// the memory below a file is not persistent, a file that is opened to be written is an ordinary
+// PosixFile in every respect. A file that is opened to be read is mapped whatever it lies on.
 //
-//   V17 A write within the mapping is persistent when it returns: non-temporal stores, and the
-//       writer's own fences. So sync() has nothing to do for it, and a log whose space was
-//       preallocated makes no system call. A power failure in the midst of such a write leaves each
-//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector are
-//       stored after a fence: where they are new, everything except first words is new. If the
+//   V17 A write within the mapping is persistent when it returns, because the writer uses
+//       non-temporal stores and fences. So sync() has nothing to do for it, and a log whose space
+//       was preallocated makes no system call. A power failure in the midst of such a write leaves
+//       each aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector
+//       are stored after a fence: where they are new, everything except first words is new. If the
 //       write begins at the start of a sector, its own first 8 bytes come last: where they are new,
 //       all of it is new.
-//   V18 Only bytes that have blocks are mapped: an existing file when it is opened, a new one when
-//       it is preallocated. A store to a hole of a full file system would end the process, where a
-//       call returns kOutOfSpace. So a file that may have holes is written by calls, and so is
-//       growth beyond the mapping, which sync() makes durable.
+//   V18 To be written, only bytes that have blocks are mapped: those of an existing file when it is
+//       opened, those of a new one when it is preallocated. A store to a hole of a full file system
+//       would end the process, where a call returns kOutOfSpace. So a file that may have holes is
+//       written by calls, and so is growth beyond the mapping, which sync() makes durable.
 //   V19 A mapping stays until the file is closed. If a longer one is made, later accesses use that.
 //
 // If another process cuts a file while it is mapped, or the memory has lost its contents, an access
-// is a SIGBUS. No library can turn that into an error without taking the program's signal handlers.
+// raises SIGBUS. No library can turn that into an error without taking over the program's signal
+// handlers.
 
 #include <cstdint>
 #include <memory>
@@ -29,13 +31,14 @@
 
 namespace foedus::device {
 
-// Changes of a file by calls, and how many of them are durable. All objects that have the file open
-// share one, for V2 is about all of them.
+// CallChanges: how many changes of a file were made by calls, and how many of them are durable. All
+// objects that have the file open share one, because V2 covers writes through any of them.
 struct CallChanges {
   // Returns the changes of the file that descriptor `fd` has open. Throws std::bad_alloc.
   static std::shared_ptr<CallChanges> of(int fd);
 
-  // The first one stands for what was changed before the file was opened.
+  // The first one stands for what was changed before the file was opened, so the first sync() is a
+  // call.
   base::AtomicWord<std::uint64_t> made{1};
   base::AtomicWord<std::uint64_t> durable;
 };
@@ -73,7 +76,7 @@ class MappedFile final : public PosixFile {
 
   // Maps the file's first `bytes` bytes, or all if it has fewer.
   void map(std::uint64_t bytes);
-  // Counts a change that was made by a call, and returns how that ended.
+  // Counts a change that was made by a call, and returns `status`, the call's result.
   Status changed(Status status);
   // Returns the address of bytes in the mapping; null: some of them are not mapped.
   char* mapped(std::uint64_t offset, std::uint64_t bytes) const;

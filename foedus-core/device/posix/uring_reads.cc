@@ -49,8 +49,8 @@ bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offs
   return true;
 }
 
-// Leaves two kinds of writes to write_at(). A write beyond the limit of a file's size would be a
-// signal, and one to a mapped file has to be counted there (MappedFile::sync()).
+// Leaves two kinds of writes to write_at(). A write beyond the file size limit would raise SIGXFSZ
+// (V7). A write to a mapped file has to be counted for MappedFile::sync().
 bool UringReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
                            const void* from, std::size_t bytes, std::uint32_t tag) {
   if (count_ == kReadsMax || is_of_parent() || is_broken_) return false;
@@ -75,7 +75,7 @@ void UringReads::send() {
   while (unsent_count_ != 0 && !is_broken_ && !is_of_parent()) {
     const int taken = ::io_uring_submit(&ring_);
     if (taken == -EINTR) continue;
-    // The system lacks memory for now, or space for ends that were not taken: next() tries again.
+    // The system lacks memory for now, or space for more completions: next() tries again.
     if (taken == -EAGAIN || taken == -EBUSY || taken == 0) return;
     if (taken < 0) {
       is_broken_ = true;
@@ -96,7 +96,7 @@ bool UringReads::next(bool waits, Done* done) {
   if (::io_uring_peek_cqe(&ring_, &end) != 0) {
     if (!waits) return false;
     send();
-    // With nothing in flight the system was asked for one more and had no memory.
+    // Nothing is in flight, and still the system takes nothing: a wait would have no end.
     if (unsent_count_ == count_) is_broken_ = true;
     if (is_broken_ && unsent_count_ != 0) {
       *done = Done{unsent_[--unsent_count_], 0};

@@ -1,7 +1,7 @@
 #pragma once
-// UringReads: a ReadQueue on io_uring. Reads and writes go to the system together, and their ends
-// are found in memory that it shares with the process. Containers often refuse io_uring, see
-// pooled_reads.h.
+// UringReads: a ReadQueue on io_uring. Reads and writes go to the system together, and their
+// completions are found in memory that the system shares with the process. Containers often refuse
+// io_uring; pooled_reads.h has the queue for them.
 
 #include <liburing.h>
 #include <sys/uio.h>
@@ -40,12 +40,12 @@ class UringReads final : public ReadQueue {
   const std::uint64_t generation_ = base::process_generation();
   io_uring ring_ = {};
   std::uint32_t count_ = 0;  // added and not given back
-  bool is_broken_ = false;   // the system takes no more: next() calls failed what was not sent
+  bool is_broken_ = false;   // the system takes no more: next() gives what was not sent as failed
   // Added and not sent yet, in the order of the ring. The system copies their parts when it takes
   // them.
   std::uint32_t unsent_count_ = 0;
   std::uint32_t unsent_[kReadsMax] = {};  // their tags
-  std::shared_ptr<const File> files_[kReadsMax];  // theirs, which the system holds after that (V10)
+  std::shared_ptr<const File> files_[kReadsMax];  // their files; once sent, the system has them
   std::uint32_t parts_count_ = 0;
   iovec parts_[kPartsUnsentMax] = {};
 };

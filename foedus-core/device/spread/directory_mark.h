@@ -46,7 +46,8 @@ Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path)
 
 // Reads the mark of a directory; nothing if there is none. kCorruption, kWrongVersion, kIoError.
 Result<std::optional<DirectoryMark>> read_mark(Device* device);
-// Replaces the mark of a directory, if there is one, durably. A crash leaves one of both.
+// Writes the mark of a directory durably, in place of an older one. A crash leaves the older mark,
+// or none if there was none, or the new one.
 Status write_mark(Device* device, const DirectoryMark& mark);
 
 }  // namespace foedus::device

@@ -13,8 +13,8 @@ namespace {
 
 struct LargeName {
   std::string_view prefix;
-  std::size_t numbers;  // after it, with dashes in between
-  std::size_t place;    // which of them says where the file lies
+  std::size_t numbers;  // how many follow the prefix, with dashes in between
+  std::size_t place;    // index of the number that says where the file is made
 };
 constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
                                      {kTieredPrefix, 2, 1},
@@ -24,7 +24,7 @@ constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
                                      {kStagingPrefix, 1, 0},
                                      {"run-", 3, 1}};
 
-// Returns true for what a database has in its own directory, beside large files.
+// Returns true for the files that a database has in its main directory, beside large files.
 bool is_of_main(std::string_view name) {
   return name == "savepoint" || name.starts_with("manifest-");
 }
@@ -273,7 +273,8 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
   std::size_t found = 0;
   const auto file = search(from, &found,
                            [&](Device* device) { return device->open(from, Access::kRead); });
-  // Only large files are looked for in the others.
+  // Only large files are looked for in the other directories: with another name, a file there would
+  // not be found again.
   const bool is_hidden = found != 0 && !number_in_name(to).has_value();
   const Status only = is_hidden ? Status() : check_only_in(found, to);
   if (is_hidden || only.code() == ErrorCode::kAlreadyExists) {
@@ -289,7 +290,7 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
   return sync_part(parts_[found].get());  // V12
 }
 
-// Gives space back. V13 is not about that, for the bytes were given up before.
+// Gives space back. Needs no marks (V13): names and bytes that count stay as they are.
 Status SpreadDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
   std::size_t found = 0;
   return search(name, &found,

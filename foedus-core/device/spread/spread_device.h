@@ -1,24 +1,25 @@
 #pragma once
 // SpreadDevice: a directory whose large files lie in several others. The main directory
-// (Options::dir) has the lock, the savepoint and the manifests; of the others (FileOptions::dirs,
-// one for each SOC, say), number n % count has the large files with number n: log segments
+// (Options::dir) has the lock, the savepoint and the manifests. Of the others (FileOptions::dirs,
+// one for each SOC, say), large files with number n are made in number n % count: log segments
 // "log-<n>-...", snapshot files "snapshot-...-<n>", sorted runs "run-...-<n>-...".
 //
 //   V11 A large file is found in whichever directory it lies. So the order and the number of the
 //       others may change from one open to the next. It is made where its number says.
 //   V12 No name lies in two directories, after any crash. A name is made only where no other
-//       directory has it. If it is removed from another directory than it would be made in, it is
-//       removed durably. What earlier users removed is removed durably before the first change.
+//       directory has it. If a name is removed from another directory than the one where it would
+//       be made, its removal is made durable at once: otherwise a crash could bring it back beside
+//       a new file. Removals by earlier processes are made durable before the first change.
 //   V13 Each directory has a mark (directory_mark.h). The first change writes in this order, each
 //       step durable before the next: the mark of the main directory, which names the others; the
 //       marks of new ones; the change itself. So a directory that holds files is marked, and the
-//       main directory names it; a crash in between leaves others that hold nothing yet.
+//       main directory names it. A directory that a crash leaves without a mark holds no file yet.
 //   V14 A directory that holds files of a database, and is not marked as one that the main
 //       directory names, is refused. It is another database's, or its files are out of date,
 //       because the database was opened without it since.
 //   V15 sync_directory() syncs each directory that was changed, the main one last, and so keeps V3
-//       for all. At the beginning each counts as changed: names in it may be visible and not
-//       durable.
+//       for all. When the device is made, each counts as changed: names that an earlier process
+//       left may be visible and not durable.
 
 #include <cstdint>
 #include <memory>
@@ -40,19 +41,20 @@ std::optional<std::uint32_t> number_in_name(std::string_view name);
 
 class SpreadDevice final : public Device {
  public:
-  // Looks at all directories and changes nothing. `main`, `others` and `ssd` outlive the device;
-  // they are of one class. `seed`: for the identities of new ones. "ssd-..." files, and no others,
-  // are made in those of `ssd` (tiered_device.h).
-  // kInvalidArgument: V14; or one is of another database, or `main` is one of the others of a
-  // database. kCorruption: a mark is damaged, or a large file lies in two. kWrongVersion. kIoError.
+  // Looks at all directories and changes nothing. `main`, `others` and `ssd` outlive the device.
+  // They are of one class, because a queue of `main` reads files of all. `seed`: for the identities
+  // of new ones. "ssd-..." files, and no others, are made in those of `ssd` (tiered_device.h).
+  // kInvalidArgument: V14; or a directory is of another database, two are copies of one, or `main`
+  // is one of the others of a database. kCorruption: a mark is damaged, or a large file lies in two
+  // directories. kWrongVersion. kIoError.
   static Result<std::unique_ptr<SpreadDevice>> make(Device* main, std::vector<Device*> others,
                                                     std::uint64_t seed,
                                                     const std::vector<Device*>& ssd = {});
   // Keeps `devices` for as long as this object lives.
   void keep(std::vector<std::unique_ptr<Device>> devices) { kept_ = std::move(devices); }
 
-  // Returns the directories that were not given, but hold files as far as the main one knows. Each
-  // is given by the path by which it was named last. The first change forgets them.
+  // Returns the directories that were not given to make(), but may hold files by the mark of the
+  // main one. Each is given by the path by which it was named last. The first change forgets them.
   std::vector<std::string> left_out() const;
 
   const std::string& path() const override { return parts_[0]->device->path(); }
@@ -94,7 +96,8 @@ class SpreadDevice final : public Device {
   Status check_only_in(std::size_t index, std::string_view name) const;
   static void note_change(Part* part);
   static Status sync_part(Part* part);
-  // Writes the marks before the first change (V13). Returns at once afterwards.
+  // Writes the marks before the first change (V13), and syncs all directories (V12). Later calls
+  // return at once.
   Status prepare_change();
   Status prepare_change_locked();
 

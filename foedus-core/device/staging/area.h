@@ -1,18 +1,18 @@
 #pragma once
 // StagingArea: a file "staging-<n>" on non-volatile memory that holds the buckets of one partition
-// of a staging buffer (buffer.h). A bucket is a word that says what it is, keys of its
-// slots, and the slots, of one page each. FORMAT.md has the bytes.
+// of a staging buffer (buffer.h). A bucket has a word with its state, the keys of its slots, and
+// the slots, of one page each. FORMAT.md has the bytes.
 //
 //   never used, empty --mark(kInUse)--> in use --write() of slot after slot--> in use
 //   in use --mark(kEmpty)--> empty
 //
 //   V27 A page is durable when write() returns, and so is the key of its slot. The key's checksum
 //       covers the page, its target and number, the bucket, the slot, and the sequence number of
-//       this use of the bucket. So a reader sees that a slot does not count if it was torn, or if
-//       an earlier use has left it. A torn one was not acknowledged.
+//       this use of the bucket. So recovery sees that a slot does not count if it was torn, or if
+//       an earlier use has left it. The page of a torn slot was not acknowledged.
 //   V28 A use of a bucket has a sequence number of its own, durable before the first slot is
-//       written. It says also which of two versions of a page is the newer one: that in the later
-//       use, and within one that in the later slot.
+//       written. Of two versions of a page, the newer one is that with the higher sequence number,
+//       and within one use that in the higher slot.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@
 
 namespace foedus::device {
 
-// A page of a file, which has a number instead of a name.
+// Names a page by the number of its file and its place there.
 struct StagedKey {
   std::uint64_t target = 0;
   std::uint64_t page = 0;  // it begins at this multiple of kBlockBytes
@@ -50,11 +50,12 @@ class StagingArea {
     Mark mark = Mark::kEmpty;
   };
 
-  // Opens an area; `access`: kReadWrite, or kRead to look at it only. Null: there is none, or its
-  // making was not finished, so that it holds nothing. kCorruption, kWrongVersion, kIoError.
+  // Opens an area; `access`: kReadWrite, or kRead to look at it only. Null: there is none, or a
+  // crash came before it was finished, so that it holds nothing. kCorruption, kWrongVersion,
+  // kIoError.
   static Result<std::unique_ptr<StagingArea>> find(Device* device, std::string_view name,
                                                    Access access = Access::kReadWrite);
-  // Makes an area of empty buckets, in place of what has its name. kOutOfSpace, kIoError.
+  // Makes an area of empty buckets, in place of a file of that name. kOutOfSpace, kIoError.
   static Result<std::unique_ptr<StagingArea>> make(Device* device, std::string_view name,
                                                    const Shape& shape);
   StagingArea(const StagingArea&) = delete;
@@ -70,14 +71,13 @@ class StagingArea {
 
   // Returns the state of each bucket. kCorruption: the word of one is damaged.
   Result<std::vector<State>> states() const;
-  // Changes the mark of a bucket, durably. It is one aligned word, which is old or new after a
-  // crash. Any thread; one at a time for each bucket, as write().
+  // Changes the mark of a bucket, durably. The mark is one aligned word, which is old or new after
+  // a crash. Any thread may call this or write(), but only one at a time for each bucket.
   Status mark(std::uint32_t bucket, std::uint64_t sequence, Mark mark);
   // Writes pages to slots one after the other (V27). On failure nothing is known of these slots.
   Status write(std::uint32_t bucket, std::uint64_t sequence, std::uint32_t first_slot,
                const StagedPage* pages, std::size_t count);
-  // Reads the page of a slot. Any thread: the bytes of a page that is written meanwhile mean
-  // nothing.
+  // Reads the page of a slot. Any thread. If the slot is written meanwhile, the bytes mean nothing.
   Status read(std::uint32_t bucket, std::uint32_t slot, void* to) const;
   // Returns the key of each slot of a bucket in use; none where the slot does not count (V27).
   Result<std::vector<std::optional<StagedKey>>> keys(std::uint32_t bucket,

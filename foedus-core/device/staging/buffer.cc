@@ -14,8 +14,8 @@ namespace foedus::device {
 
 namespace {
 
-constexpr std::uint32_t kLessShare = 4;   // a file is spread over one of so many partitions
-constexpr std::uint64_t kGroupPages = 64;  // neighbours that stay together
+constexpr std::uint32_t kLessShare = 4;   // kLess: a file is spread over 1/4 of the partitions
+constexpr std::uint64_t kGroupPages = 64;  // kLess: so many neighbours stay together
 
 std::uint64_t mixed(std::uint64_t word) {
   word *= 0x9e3779b97f4a7c15u;
@@ -63,8 +63,8 @@ StagingBuffer::StagingBuffer(base::Runtime* runtime, const StagingOptions& optio
   }
 }
 
-// Makes areas that are missing or have another shape. All that exist are empty, and their sequence
-// numbers are lower than the next one.
+// Makes areas that are missing or have another shape, and removes those of partitions that are no
+// more. Recovery has emptied all areas, and next_sequence_ is above their sequence numbers.
 Status StagingBuffer::make_areas(Device* device) {
   const StagingArea::Shape shape{options_.buckets, options_.slots};
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -164,8 +164,8 @@ Status StagingBuffer::append(Partition* partition, const std::shared_ptr<Staging
   return {};
 }
 
-// Opens a bucket if none is open; false: none is empty. Called by the partition's writer, as fill()
-// and seal().
+// Opens a bucket if none is open; false: none is empty. This function, fill() and seal() are called
+// with the partition's writer lock held.
 Result<bool> StagingBuffer::open_bucket(Partition* partition) {
   if (partition->open != kNone) return true;
   std::uint32_t bucket = kNone;
@@ -174,7 +174,7 @@ Result<bool> StagingBuffer::open_bucket(Partition* partition) {
     if (partition->empty.empty()) return false;
     bucket = partition->empty.back();
   }
-  // order: seq_cst, a number that guards nothing: other partitions take others.
+  // order: seq_cst, which nothing needs: the number has to be unique, and guards nothing.
   const std::uint64_t sequence = next_sequence_.fetch_add_seq_cst(1);
   FOEDUS_CHECK(partition->area->mark(bucket, sequence, StagingArea::Mark::kInUse));  // V28
   // order: release, pairs with read(); the fence keeps it before the stores to the slots (V31).
@@ -268,7 +268,7 @@ Result<bool> StagingBuffer::read(const StagingTarget& target, std::uint64_t page
     }
     const std::uint32_t bucket = slot / options_.slots;
     const Status read = partition.area->read(bucket, slot % options_.slots, to);
-    base::fence_reader();  // order: what was read of the slot stays before the number (V31)
+    base::fence_reader();  // order: the slot is read before the sequence number is (V31)
     // order: acquire, for TSan's sake
     if (partition.buckets[bucket].sequence.load_acquire() != sequence) continue;
     FOEDUS_CHECK(read);
@@ -315,7 +315,7 @@ Status StagingBuffer::wait_for_flushed(Partition* partition, std::uint64_t wante
 }
 
 Status StagingBuffer::drop(StagingTarget* target) {
-  target->is_dropped_.store_relaxed(1);  // order: relaxed, flush() takes the locks of flushers
+  target->is_dropped_.store_relaxed(1);  // order: relaxed, flush() takes the mutex of flush_full()
   // order: relaxed, as in fill()
   if (!target->has_staged() && target->is_in_doubt_.load_relaxed() == 0) return {};
   return flush();
@@ -330,8 +330,8 @@ StagingBuffer::Flusher::Flusher(StagingBuffer* buffer, std::uint32_t number,
   slots_.reserve(std::size_t{buffer->options_.buckets} * buffer->options_.slots);
 }
 
-// Flushes full buckets. A partition that has failed is tried again at a later step: when it is
-// notified, or another one has something.
+// Flushes full buckets. A partition whose flush has failed is tried again at the task's next step,
+// which comes when the task is notified, or another of its partitions was flushed.
 std::uint64_t StagingBuffer::Flusher::step() {
   bool has_more = false;
   for (const auto& partition : buffer_->partitions_) {
@@ -419,7 +419,7 @@ void StagingBuffer::add_locked(Partition* partition, std::uint32_t slot,
   std::uint32_t& head = head_of(partition, *target, page);
   partition->slots[slot] = {target, page, head};
   head = slot;
-  // order: seq_cst, of which a reader that knows of the write needs nothing but the number
+  // order: seq_cst, which nothing needs: a reader that has to find the page begins after the write
   target->staged_.fetch_add_seq_cst(1);
 }
 
@@ -431,13 +431,13 @@ void StagingBuffer::remove_locked(Partition* partition, std::uint32_t bucket) {
     std::uint32_t* link = &head_of(partition, *removed.target, removed.page);
     while (*link != slot) link = &partition->slots[*link].next;
     *link = removed.next;
-    // order: seq_cst, of which the release pairs with has_staged()
+    // order: seq_cst, its release pairs with has_staged()
     removed.target->staged_.fetch_add_seq_cst(~std::uint64_t{0});
     removed.target.reset();
   }
 }
 
-// Adds the newest version of each page: an older one comes after it in its list.
+// Adds the slots of a bucket whose pages have no newer version: find_locked() finds the newest one.
 void StagingBuffer::collect_locked(const Partition& partition, std::uint32_t bucket,
                                    std::vector<SlotToWrite>* slots) const {
   for (std::uint32_t i = 0; i < options_.slots; ++i) {

@@ -3,26 +3,27 @@
 // PB-NVM, Nguyen and Lee, JSA 2019). A page is durable once it is in a bucket. Full buckets are
 // written to their files in the background, in large batches, while writers go on with others.
 //
-// The buckets belong to partitions. Each has an area of its own (area.h, V27, V28), one
-// writer at a time, and a flusher, which it may share with others.
+// The buckets belong to partitions. Each partition has an area of its own (area.h, V27, V28), one
+// writer at a time, and a flusher, which it may share with other partitions.
 //
 //   empty --open_bucket()--> open --seal()--> full --Flusher::step()--> empty
 //
 //   V29 All versions of a page go to one partition. Its buckets are opened and marked empty in the
-//       order of their sequence numbers, each mark durable before the next. Those that are full at
-//       the same time are one batch, of the newest versions. So when a bucket is empty, no older
-//       version of its pages is left in any. Recovery, which takes the newest version that it
-//       finds, thus never writes over a later one.
-//   V30 A bucket is marked empty when each of its pages is durable in its file, or a newer version
-//       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
+//       order of their sequence numbers, each mark durable before the next. Buckets that are full
+//       at the same time are flushed as one batch, with the newest version of each page. So when a
+//       bucket is marked empty, no bucket holds an older version of its pages. Recovery writes the
+//       newest version that it finds, and thus never overwrites a newer one in the file.
+//   V30 A bucket is marked empty when each of its pages is durable in its file, or has a newer
+//       version in a bucket. So a page that a crash tears in the file is whole in a bucket: the
 //       write is atomic, and nothing is written to the SSD twice. After an error the batch is
 //       written again from its first page on (V2).
 //   V31 Readers hold a lock only to look at the index. A reader that has read a slot checks that
-//       the bucket still has the sequence number, which changes before the next store to a slot.
+//       the bucket still has its sequence number, and else begins again: the number changes before
+//       a slot of the bucket is overwritten.
 //
 //   word                written by            read by   meaning
 //   Bucket::sequence    the partition's writer  readers  of the bucket's last use
-//   StagingTarget::staged_  under the mutex      all      slots of it that count
+//   StagingTarget::staged_  under a partition's mutex  all  how many slots hold its pages
 
 #include <cstdint>
 #include <functional>
@@ -58,18 +59,18 @@ struct StagingStatistics {
   std::uint64_t written_pages = 0;  // by write()
   std::uint64_t flushed_pages = 0;  // the newest versions of these, written to files
   std::uint64_t flushes = 0;
-  std::uint64_t flush_us = 0;       // of all, one after the other
-  std::uint64_t waits = 0;          // of writers, for an empty bucket
+  std::uint64_t flush_us = 0;       // summed over all flushes
+  std::uint64_t waits = 0;          // how often writers waited for an empty bucket
 };
 
 class StagingBuffer {
  public:
-  // Makes the queue of a flusher; null: there is none.
+  // Makes the queue of a flusher; null: there is none, and it writes by calls.
   using MakeQueue = std::function<std::unique_ptr<ReadQueue>()>;
 
   // Recovers what is staged (recover_staged()), makes the areas that are missing or have another
-  // shape, and starts the flushers on `runtime`. `device` holds the areas. kOutOfSpace, and as
-  // recover_staged(): nothing that is staged is lost. Throws std::bad_alloc.
+  // shape, and starts the flushers on `runtime`. `device` holds the areas. kOutOfSpace, and the
+  // errors of recover_staged(); no staged page is lost by an error. Throws std::bad_alloc.
   static Result<std::unique_ptr<StagingBuffer>> open(Device* device, base::Runtime* runtime,
                                                      const StagingOptions& options,
                                                      const MakeQueue& make_queue,
@@ -81,14 +82,15 @@ class StagingBuffer {
 
   // Stages pages that follow one another, from number `page` on. On success they are durable, and
   // read() finds them. On failure each of them may be staged or not, as after a write of a file
-  // (V4). The error is that of memory. If no bucket is empty because a file cannot be written, it
-  // is that of the last try, which names the file. The next call tries again. Any thread, as all
-  // that follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
+  // (V4). The error is that of a write to memory; or, if no bucket is empty because a file cannot
+  // be written, that of the last flush, which names the file. The next call tries again. Any thread
+  // may call this function and those that follow; two writes of one page must not overlap in time.
+  // REQUIRES: at most one target at a time has an id.
   Status write(const std::shared_ptr<StagingTarget>& target, std::uint64_t page, const void* pages,
                std::size_t count);
   // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written. Call
-  // this before a read of the file: a page that is not staged any more is there. Waits for no
-  // flush.
+  // this before a read of the file, not after it: a page that is not staged any more is in the
+  // file. Waits for no flush.
   Result<bool> read(const StagingTarget& target, std::uint64_t page, void* to) const;
   // Waits until all that was staged before is durable in its files; or returns the error of one.
   Status flush();
@@ -101,7 +103,7 @@ class StagingBuffer {
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr std::size_t kPagesAtOnce = 256;  // with one sync of memory
+  static constexpr std::size_t kPagesAtOnce = 256;  // that one sync of an area makes durable
 
   struct Bucket {
     base::AtomicWord<std::uint64_t> sequence;
@@ -117,7 +119,7 @@ class StagingBuffer {
     std::vector<Bucket> buckets;
     std::uint32_t flusher = 0;
 
-    std::mutex writer;  // one at a time, while it stores
+    std::mutex writer;  // held by a writer while it stores pages
     std::uint32_t next_slot = 0;  // of the open bucket; guarded by writer
 
     mutable std::mutex mutex;    // locked after `writer`
@@ -133,7 +135,7 @@ class StagingBuffer {
     Status failure;              // the last one
     StagingStatistics statistics;
 
-    base::WaitPoint changed;  // flushed or failures
+    base::WaitPoint changed;  // woken when `flushed` or `failures` has changed
   };
   class Flusher final : public base::Task {
    public:

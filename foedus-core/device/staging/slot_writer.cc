@@ -56,8 +56,8 @@ bool SlotWriter::add(std::uint32_t run) {
   return queue_->add_write(added.target->file(), added.offset, added.from, added.bytes, run);
 }
 
-// Writes all runs. The queue is empty again afterwards, even after an error: the blocks are used
-// for the next batch.
+// Writes all runs. Even after an error, it returns when the queue is empty: the next batch reuses
+// the blocks.
 Status SlotWriter::write_runs() {
   Status failed;
   const auto write_by_call = [&](std::uint32_t run) {
@@ -171,7 +171,8 @@ using SlotPlace = std::pair<std::size_t, std::uint32_t>;   // index of a found b
 Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
                                      const ResolveTarget& resolve) {
   std::uint64_t highest = 0;
-  // A device may have to change something before it opens a file to be written (V13).
+  // Opens areas to be written only if a bucket is in use: a device may have to change something
+  // before it opens a file to be written (V13).
   FOEDUS_TRY(const bool is_needed, has_buckets(device, &highest));
   if (!is_needed) return highest;
   FOEDUS_TRY(const auto areas, find_areas(device, Access::kReadWrite));

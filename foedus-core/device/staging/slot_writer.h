@@ -29,7 +29,7 @@ class StagingTarget {
   const std::shared_ptr<File>& file() const { return file_; }
   // Returns true if any page is staged. False: what was staged before is in the file, durable.
   bool has_staged() const {
-    return staged_.load_acquire() != 0;  // order: acquire, pairs with the last bucket's end
+    return staged_.load_acquire() != 0;  // order: acquire, pairs with remove_locked()
   }
 
  private:
@@ -40,7 +40,7 @@ class StagingTarget {
   CountedSyncs syncs_;
   base::AtomicWord<std::uint64_t> staged_;      // slots with pages of it, older versions included
   base::AtomicWord<std::uint32_t> is_in_doubt_;  // a write has failed: slots may hold its pages
-  base::AtomicWord<std::uint32_t> is_dropped_;   // what is staged is not written any more
+  base::AtomicWord<std::uint32_t> is_dropped_;   // staged pages are not written to file_ any more
 };
 
 // Finds the file of a number. Null: it is gone, and what is staged for it may go, too.
@@ -92,11 +92,11 @@ class SlotWriter {
   std::vector<WrittenFile> files_;
 };
 
-// Writes what an earlier process has left in all areas of `device` to its files, and marks the
-// buckets empty; pages of files that are gone are dropped. May be repeated after a failure at any
-// point. Returns the highest sequence number of a bucket so far. `queue`: as of SlotWriter. The
-// areas, and the files that `resolve` finds, must not be written by others meanwhile. kCorruption,
-// kIoError, kOutOfSpace.
+// Writes the pages that an earlier process has left in all areas of `device` to their files, and
+// marks the buckets empty; pages of files that are gone are dropped. May be repeated after a
+// failure at any point. Returns the highest sequence number that a bucket has had. `queue`: as of
+// SlotWriter. No other code may write the areas, or the files that `resolve` finds, meanwhile.
+// kCorruption, kIoError, kOutOfSpace.
 Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
                                      const ResolveTarget& resolve);
 // Returns true if recover_staged() has anything to write to a file that `resolve` finds. Changes

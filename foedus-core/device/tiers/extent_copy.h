@@ -54,7 +54,7 @@ class ExtentCopy {
   Write writes_[kWritesMax];                   // by buffer
   std::vector<std::uint32_t> free_;            // buffers
   std::shared_ptr<File> ssd_;                  // of the copy in work
-  // Destroyed first: its end waits for writes in flight, which have bytes of the buffers (V9).
+  // Destroyed before buffers_: its destructor waits for the writes in flight, which use them (V9).
   const std::unique_ptr<ReadQueue> queue_;  // null: there is none
 };
 

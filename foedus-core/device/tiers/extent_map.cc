@@ -48,7 +48,9 @@ ExtentMap::ExtentMap(std::uint64_t file_bytes)
 std::uint64_t ExtentMap::count_on_ssd() const {
   std::uint64_t count = 0;
   for (const auto& word : on_ssd_) {
-    count += static_cast<std::uint64_t>(std::popcount(word.load_relaxed()));  // order: relaxed
+    // order: relaxed. If the mover changes the map meanwhile, the count may be too low:
+    // TieredFile then opens the part on the SSD when a read needs it.
+    count += static_cast<std::uint64_t>(std::popcount(word.load_relaxed()));
   }
   return count;
 }

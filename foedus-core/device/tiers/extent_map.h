@@ -3,8 +3,8 @@
 // objects that have the file open share one.
 //
 //   word             written by        read by   meaning
-//   on_ssd_[i]       set_on_ssd()      readers   extents 32 * i .. of which the bit is set: SSD
-//   was_read_[i]     readers, mover    mover     1: read since the mover came by
+//   on_ssd_[i]       set_on_ssd()      readers   bit b: extent 32 * i + b lies on the SSD
+//   was_read_[i]     readers, mover    mover     1: extent i was read since the mover looked at it
 //
 // Its file, "tiers-<x>": FORMAT.md. It is written in words of 8 bytes, which no crash tears (V1,
 // V17), and which only ever gain bits. A word that was not written is zero: all on memory.
@@ -44,12 +44,12 @@ class ExtentMap {
   // Returns true if readers find an extent on the SSD; beyond the file: false. Any thread.
   bool is_on_ssd(std::uint64_t extent) const {
     if (extent >= was_read_.size()) return false;
-    // order: acquire, pairs with set_on_ssd(): the bytes are on the SSD, its name, too.
+    // order: acquire, pairs with set_on_ssd(): the file on the SSD exists and has the bytes.
     return (on_ssd_[extent / kBits].load_acquire() >> (extent % kBits) & 1) != 0;
   }
   void note_read(std::uint64_t extent) const {
     if (extent >= was_read_.size()) return;
-    // order: relaxed twice, a hint to the mover. The line is written once between its rounds.
+    // order: relaxed twice, a hint to the mover. The load spares readers most stores to the line.
     if (was_read_[extent].load_relaxed() == 0) was_read_[extent].store_relaxed(1);
   }
 

@@ -14,7 +14,7 @@ constexpr std::uint32_t kStagedBuckets = 4;
 constexpr std::uint64_t kStagedSlotsMin = 8;  // fewer would cost more than they save
 constexpr std::uint32_t kWriters = 4;         // tasks in place of a queue
 
-// Returns the most slots that buckets of an area have; 0: too few.
+// Returns how many slots a bucket has, as many as the bytes allow; 0: they allow too few.
 std::uint32_t slots_of(const TierStaging& options) {
   if (options.runtime == nullptr) return 0;
   const std::uint64_t bytes = options.bytes / options.directories;
@@ -62,9 +62,8 @@ Status StagedFiles::recover() {
   return recover_staged(behind_, make_queue(), resolve()).status();
 }
 
-// Makes the areas anew (V33). Nothing is staged, and buckets are marked so, when the old ones go.
-// If memory has no space for areas, it has none for pages either: they are written to the SSD at
-// once.
+// Makes the areas anew (V33). recover() has emptied the old ones, so nothing is lost with them. If
+// memory has no space for areas, pages are written to the SSD at once.
 Status StagedFiles::make_buffer_locked() {
   FOEDUS_CHECK(remove_areas(behind_));
   const StagingOptions options{.partitions = options_.directories,
@@ -132,7 +131,8 @@ Status StagedFiles::drop(std::string_view name) {
   return {};
 }
 
-// Forgets targets that only this map has: no bucket has a page of them, and no file in the making.
+// Forgets targets that only targets_ refers to: no bucket has a page of them, and no open file uses
+// them.
 Status StagedFiles::flush() {
   StagingBuffer* buffer = nullptr;
   {

@@ -3,15 +3,16 @@
 // through it; those that a crash has left in it reach the SSD at the next open.
 //
 //   V32 A new file's pages for the SSD are staged (staging/buffer.h): they are durable in buckets
-//       when they are written, and reach the SSD in the background. Space for them there is taken
-//       before. Readers ask the buffer first while any page of the file is staged (V31). A flush
-//       comes before each move of extents, so that flushers and mover never sync one file at the
-//       same time (V2). A removal begins with drop(), so that nothing is written to a file that is
-//       gone, or to another one of its name.
+//       when they are written, and reach the SSD in the background. Their space on the SSD is
+//       allocated before they are staged. Readers ask the buffer first while any page of the file
+//       is staged (V31). A flush comes before each move of extents, so that flushers and mover
+//       never sync one file at the same time (V2). A removal begins with drop(), so that nothing is
+//       written to a file that is gone, or to another one of its name.
 //   V33 All staged pages of a file are in one area, in the directory where its part on memory is
-//       made: the first file to be staged has all areas made anew. So if a directory with staged
-//       pages that count is left out, a file that a manifest lists is missed, too.
-//   V34 recover() changes nothing if nothing is staged, as an open that fails later has to (V13).
+//       made; therefore all areas are made anew when the first file is staged. So if a directory
+//       with staged pages that count is left out, an open also misses a file that a manifest lists.
+//   V34 If no bucket is in use, recover() changes nothing: an open that fails later must not have
+//       changed the directories (V13).
 
 #include <cstdint>
 #include <map>
@@ -46,19 +47,20 @@ class StagedFiles {
   StagedFiles(const StagedFiles&) = delete;
   StagedFiles& operator=(const StagedFiles&) = delete;
 
-  // Writes what an earlier process has left staged to its files. Errors: those of recover_staged().
-  // Nothing else may be called before.
+  // Writes the pages that an earlier process has left staged to their files. Errors: those of
+  // recover_staged(). No other function may be called before.
   Status recover();
   // Returns kNotSupported if pages of files are staged, which a device that is only read would
   // lack. Changes nothing.
   Status check_none();
-  // Bytes of memory that the areas take, or will.
+  // Returns how many bytes of memory the areas take, or will take.
   std::uint64_t bytes() const;
 
   // Makes a queue for writes to the SSD. Null: there is none. Any thread.
   std::unique_ptr<ReadQueue> make_queue();
-  // Returns where pages of the new file `name` go, whose part on the SSD is `ssd`. No target: to
-  // that part, for memory has no space for areas. Errors: those of StagingBuffer::open().
+  // Returns where pages of the new file `name` are staged that belong to `ssd`, its part on the
+  // SSD. No target: nothing is staged, mostly because memory has no space for areas, and they are
+  // written to `ssd` at once. Errors: those of StagingBuffer::open().
   Result<StagedPart> add(const std::string& name, const std::shared_ptr<File>& ssd);
   // Returns the pages of a file that may be staged. No target: there are none.
   StagedPart find(std::string_view name) const;

@@ -13,18 +13,18 @@ namespace foedus::device {
 
 namespace {
 
-constexpr std::uint64_t kFreeShare = 8;      // one of so many parts of memory is kept free
-constexpr std::uint64_t kLentShare = 32;     // one of so many parts is made free for a borrower
-constexpr std::uint64_t kBatchExtents = 64;  // with one sync of the SSD
+constexpr std::uint64_t kFreeShare = 8;      // 1 of 8 parts of memory is kept free
+constexpr std::uint64_t kLentShare = 32;     // 1 of 32 parts is made free for a borrower
+constexpr std::uint64_t kBatchExtents = 64;  // that one sync of the SSD makes durable
 constexpr int kRounds = 3;
-constexpr std::uint64_t kMovedMax = 1024;    // extents at once: others wait for the gleaner
+constexpr std::uint64_t kMovedMax = 1024;    // extents of one make_room(), so that it ends soon
 
 bool is_tiered(std::string_view name) {
   return name.starts_with(kTieredPrefix) && number_in_name(name).has_value();
 }
 
-// Reads in flight of both parts, by the queue of the device behind. A read whose extents were moved
-// meanwhile returns no bytes: its caller reads again.
+// TieredReads: reads in flight of both parts, by the queue of the device behind. A read whose
+// extents were moved meanwhile ends with no bytes, so that its caller reads again.
 class TieredReads final : public ReadQueue {
  public:
   explicit TieredReads(std::unique_ptr<ReadQueue> behind) : behind_(std::move(behind)) {}
@@ -225,7 +225,7 @@ void TieredDevice::give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extent
   ssd_extents_ -= ssd_extents;
 }
 
-// Its extents were counted one by one, by take_extent().
+// Counts no extents: take_extent() has counted them.
 void TieredDevice::add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) {
   const std::lock_guard lock(mutex_);
   known_.insert_or_assign(name, Known{std::move(map), true});
@@ -279,7 +279,8 @@ Status TieredDevice::make_room() {
   return moved;
 }
 
-// Moves extents while nothing is staged, nor will be before the end (V32).
+// Flushes what is staged, then moves extents (V32). No file is made meanwhile (make_room()), so
+// nothing is staged before the end.
 Status TieredDevice::move_extents() {
   FOEDUS_CHECK(staged_.flush());
   std::vector<std::pair<std::string, Known>> files;
@@ -291,7 +292,8 @@ Status TieredDevice::move_extents() {
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   if (left == 0) return {};
   ExtentCopy copy(behind_.get(), staged_.make_queue());
-  // Rounds: from the hand on; from the start; and again, with extents that were read.
+  // The first round begins at the hand, the second at the start. The third one takes also extents
+  // that were read.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
       if (left == 0) return {};
@@ -378,8 +380,9 @@ Status TieredDevice::discard_extents(const std::string& name, const Batch& batch
   return behind_->discard(name, ranges.data(), ranges.size());
 }
 
-// Gives back space that a crash or an error has left before discard_extents(). The map may then be
-// visible and not durable, after an error for ever (V2), so it is written again.
+// Gives back space of extents that lie on the SSD, if a crash or an error came before their
+// discard_extents(). The map may then be visible and not durable, and after a failed sync no later
+// one helps (V2). So the map is written again first.
 Status TieredDevice::discard_orphaned_file(const std::string& name, const Known& known) {
   if (known.is_discarded) return {};
   FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));

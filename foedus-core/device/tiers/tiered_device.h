@@ -1,21 +1,21 @@
 #pragma once
 // TieredDevice: two tiers below the names of snapshot files, non-volatile memory and an SSD (Van
-// Renen et al., SIGMOD'18). A snapshot file lies on both, in extents of 256 KiB: each where it was
-// written, until the mover takes it from memory to the SSD. Names, offsets and page ids stay as
-// they are. All other files lie on memory.
+// Renen et al., SIGMOD'18). A snapshot file may lie on both, in extents of 256 KiB. An extent lies
+// on the tier to which it was written, until the mover moves it from memory to the SSD. Names,
+// offsets and page ids stay as they are. All other files lie on memory.
 //
 //   V23 The file "tiers-<x>" says where each extent lies (extent_map.h); it exists once any extent
 //       of its snapshot file lies on the SSD. A file counts once it is synced: all parts are
 //       durable then, in their files or in buckets (V32).
-//   V24 The mover writes in this order, each step durable before the next: the names of the parts;
-//       the extents on the SSD; the map, which says that they are there; their end on memory.
-//       Snapshot files never change, so a crash leaves a whole copy where the map says, whichever
-//       map is left.
+//   V24 The mover works in this order, each step durable before the next: it makes the names of the
+//       parts; it writes the extents to the SSD; it writes the map, which says that they are there;
+//       it discards them on memory. Snapshot files never change, so a crash leaves a whole copy
+//       where the map says, be it the old map or the new one.
 //   V25 Readers take no lock. After a read from memory, the reader looks at the map again, and
-//       reads from the SSD if the extent is there by then: the map says so before its end on
-//       memory.
-//   V26 A name is in the list while any part of it exists, and remove() removes all parts. So what
-//       a crash leaves of a removal is found and removed by the name of the whole.
+//       reads from the SSD if the extent is there by then: the map says so before the extent is
+//       discarded on memory.
+//   V26 list() has a file's name while any part of the file exists, and remove() removes all parts.
+//       So the parts that a crash leaves of a removal are found and removed by that name.
 //
 // The mover takes extents that were not read since its last round (CLOCK), oldest snapshots first.
 // Space that extents leave is lent to the NVM cache of SSD pages (snapshot/nvm_pages.h).
@@ -37,7 +37,7 @@
 
 namespace foedus::device {
 
-// Bytes of snapshot files that a tier may hold; 0: as many as its file system.
+// Bytes of snapshot files that a tier may hold; 0: as many as its file system has space for.
 struct TierLimits {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
@@ -47,7 +47,7 @@ struct TierLimits {
 struct TierFill {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
-  std::uint64_t moved_bytes = 0;  // since it was opened
+  std::uint64_t moved_bytes = 0;  // by the mover, since the device was opened
 };
 
 class ExtentCopy;
@@ -69,8 +69,8 @@ class TieredDevice final : public Device, public ExtentRoom {
   Status look_to_read();
 
   // Waits until all that is staged is on the SSD. Then moves extents from memory, in the calling
-  // thread, until an eighth of its limit is free, and some more if wants_room(); 256 MiB at most.
-  // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
+  // thread, until an eighth of memory's limit is free, and some more if wants_room(); 256 MiB at
+  // most. kOutOfSpace: the SSD is full. kNotSupported: as of discard().
   Status make_room() override;
   // Lends space of memory; an eighth of it is kept for snapshots to come.
   std::uint64_t lend_room(std::uint64_t most, bool moves) override;

@@ -281,9 +281,9 @@ Status NewTieredFile::open_ssd() {
   return {};
 }
 
-// Stages pages (V32). The file has a hole where extents lie on memory, and space for staged pages.
-// So a full SSD is an error now, and not after pages were acknowledged. Meanwhile the flusher
-// writes before the file's end.
+// Stages pages (V32). The part on the SSD has a hole where extents lie on memory, and space for
+// staged pages. So a full SSD is an error now, and not after pages were acknowledged. The flusher
+// may write to the file meanwhile, but only before its end.
 Status NewTieredFile::stage(const char* from, std::size_t bytes) {
   FOEDUS_INVARIANT(end_ % kBlockBytes == 0 && bytes % kBlockBytes == 0, end_, bytes);
   if (reserved_ != end_) FOEDUS_CHECK(ssd_->truncate(end_));

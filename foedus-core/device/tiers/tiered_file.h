@@ -1,5 +1,5 @@
 #pragma once
-// TieredFile, NewTieredFile: a snapshot file of a TieredDevice, to be read and to be made.
+// A snapshot file of a TieredDevice: TieredFile, to be read, and NewTieredFile, to be made.
 
 #include <cstdint>
 #include <memory>
@@ -46,13 +46,14 @@ class TieredFile final : public File {
   Status preallocate(std::uint64_t bytes) override;
   Status truncate(std::uint64_t bytes) override;
   Result<std::uint64_t> size() const override { return nvm_->size(); }
-  // Returns true if the part on memory is direct. The part on the SSD may be direct where this one
-  // is not, so read_at() asks for whole blocks; pieces may be any.
+  // Returns true if the part on memory is direct. The part on the SSD may be direct where that one
+  // is not. So read_at() REQUIRES whole blocks in any case; read_pieces() takes any bytes.
   bool is_direct() const override { return nvm_->is_direct(); }
 
-  // Returns the part of the file in which all of these bytes lie, for a queue. Null: no part has
-  // all of them, or some may be staged. `*on_ssd`: which part it is. Bytes from the part on memory
-  // count only if is_on_memory() is true afterwards.
+  // Returns the part of the file in which all of these bytes lie, for a read by one call or in a
+  // queue. Null: no part has all of them, some may be staged, or the part cannot be opened.
+  // `*on_ssd`: which part it is. Bytes from the part on memory count only if is_on_memory() is true
+  // after the read.
   std::shared_ptr<const File> part_of(std::uint64_t offset, std::uint64_t bytes,
                                       bool* on_ssd) const;
   // Returns true if the map has all of these bytes on memory (V25).
@@ -81,16 +82,18 @@ class TieredFile final : public File {
   mutable std::shared_ptr<const File> ssd_owned_;  // guarded by mutex_; then constant
 };
 
-// Space on the two tiers for files in the making, which their device gives. Any thread.
+// ExtentRoom: gives files in the making space on the two tiers; their device implements it. Any
+// thread.
 class ExtentRoom {
  public:
   virtual ~ExtentRoom() = default;
-  // Takes space for an extent. `*on_ssd`: where; on the SSD if it is true already. kOutOfSpace.
+  // Takes space for an extent. `*on_ssd` returns on which tier. If it is true before the call, the
+  // SSD is the only choice. kOutOfSpace.
   virtual Status take_extent(bool* on_ssd) = 0;
   // Gives back extents that were taken for a file that has failed.
   virtual void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) = 0;
-  // Returns where pages of the file `name` go that are for `ssd`, its part there. No target: to
-  // that.
+  // Returns where pages of the file `name` are staged that belong to `ssd`, its part on the SSD. No
+  // target: they are written to `ssd` at once.
   virtual Result<StagedPart> stage(const std::string& name, const std::shared_ptr<File>& ssd) = 0;
   // Notes that the file `name` is whole, and synced or staged.
   virtual void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) = 0;
@@ -98,7 +101,7 @@ class ExtentRoom {
 
 // A new file, written front to back by one thread. It lies on memory as far as there is space. The
 // rest goes to the SSD, by way of the staging buffer if there is one (V32). An extent that was
-// begun stays where it is. REQUIRES: whole blocks go to the SSD.
+// begun stays on its tier. REQUIRES: writes are of whole blocks, where they go to the SSD.
 class NewTieredFile final : public File {
  public:
   NewTieredFile(Device* behind, ExtentRoom* room, std::string name, std::unique_ptr<File> nvm);
