@@ -19,8 +19,8 @@ constexpr std::string_view kFileName = "nvm-0";
 constexpr std::uint64_t kNvmMagic = 0x534547415046454f;  // "OEFPAGES"
 constexpr std::uint32_t kNvmVersion = 3;
 constexpr std::uint32_t kSeen = 2;          // a version of a set that was looked at
-constexpr std::uint32_t kTurnOver = 256;    // one of so many slots is wanted before the file grows,
-constexpr std::uint32_t kGrowthShare = 4;   // by one of so many parts
+constexpr std::uint32_t kTurnOver = 256;    // 1/256 of the slots was wanted: the file grows
+constexpr std::uint32_t kGrowthShare = 4;   // by 1/4 of its ways
 constexpr std::uint64_t kEachByte = 0x0101010101010101;
 
 // Page 0 of the file; the rest of it is zero.
@@ -34,7 +34,7 @@ struct NvmHeader {
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
-// Returns mixed bits of the id: the upper half gives the set, other bits give fingerprints.
+// Returns a hash of the id: its upper half gives the set, other bits give fingerprints.
 std::uint64_t mixed(page::SnapshotPageId id) {
   std::uint64_t word = id.word() * 0x9e3779b97f4a7c15u;
   word ^= word >> 32;
@@ -83,8 +83,8 @@ void NvmPages::close_files() {
   to_read_.reset();
 }
 
-// Opens a file with a whole header, of as many sets, and ways as there may be. adopt() replaces any
-// other one.
+// Opens a file whose header is whole, and says as many sets as there are now and a number of ways
+// that is possible now. adopt() replaces any other file.
 Status NvmPages::open_files() {
   auto file = device_->open(kFileName, device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return {};
@@ -106,8 +106,8 @@ Status NvmPages::open_files() {
   return {};
 }
 
-// Makes the file. It has its size from the start, for readers map it once, and space for the ways
-// in use alone.
+// Makes the file. It has its full size from the start, because readers map it once, but space only
+// for the ways in use.
 Status NvmPages::make_files() {
   close_files();
   FOEDUS_CHECK(device::unless_gone(device_->remove(kFileName)));
@@ -138,7 +138,7 @@ Status NvmPages::adopt(std::uint64_t name) {
   // order: relaxed; nothing of the new snapshot is read yet.
   ways_in_use_.store_relaxed(0);
   if (is_adopted_once_) return adopted;
-  // Other files need the space that it has got.
+  // The file will not be used: its space goes to other files.
   close_files();
   static_cast<void>(device_->remove(kFileName).is_ok());
   return adopted;
@@ -181,8 +181,9 @@ NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
   return {set, version, version % 2 == 0 ? way_of(*set, id) : kNoWay};
 }
 
-// Compares fingerprints, eight at once: a byte of `wanted` that is zero has the highest bit in
-// `marks`, and maybe one above it that is not. order: relaxed twice, is_still() confirms it.
+// Compares fingerprints, eight at once. `marks` has the highest bit of each byte of `wanted` that
+// is zero, and perhaps of a byte above it that is not, so the id is compared, too. order: relaxed
+// twice, is_still() confirms what was read.
 std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
   for (std::uint32_t i = 0; i < std::size(set.fingerprints); ++i) {
     const std::uint64_t wanted =
@@ -199,7 +200,7 @@ std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
 
 // Returns true if the set is as it was at the look (K24).
 bool NvmPages::is_still(const Look& look) const {
-  base::fence_reader();  // order: what was read of the slot stays before the version
+  base::fence_reader();  // order: the slot is read before the version is
   return look.set->version.load_acquire() == look.version;  // order: acquire, for TSan's sake
 }
 
@@ -217,7 +218,7 @@ NvmPages::Found NvmPages::read(page::SnapshotPageId id, page::PageHeader* to) {
   const Result<std::size_t> read = to_read_->read_at(offset, to, page::kPageBytes);
   if (!read.is_ok() || *read < page::kPageBytes) return Found::kNothing;
   const bool is_verified =
-      (found.set->verified.load_relaxed() >> found.way & 1) != 0;  // order: as ids
+      (found.set->verified.load_relaxed() >> found.way & 1) != 0;  // order: as ids in way_of()
   if (!is_still(found)) return Found::kNothing;
   note_use(found);
   return is_verified ? Found::kPage : Found::kUnverified;
@@ -226,14 +227,14 @@ NvmPages::Found NvmPages::read(page::SnapshotPageId id, page::PageHeader* to) {
 bool NvmPages::has_lines(page::SnapshotPageId id) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as of ids
+  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as ids in way_of()
   return (verified >> found.way & 1) != 0 && is_still(found);
 }
 
 bool NvmPages::read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as of ids
+  const std::uint64_t verified = found.set->verified.load_relaxed();  // order: as ids in way_of()
   if ((verified >> found.way & 1) == 0) return false;                 // K26
   const std::uint64_t offset = slot_offset(found.set, found.way);
   device::File::Piece pieces[page::kLinesPerPage / 2];
@@ -258,14 +259,14 @@ void NvmPages::begin_change(Set* set) {
 }
 
 void NvmPages::end_change(Set* set) {
-  // 0 is for sets that were not looked at.
+  // A version that wraps skips 0, which says that the set was not looked at.
   const std::uint32_t next = set->version.load_relaxed() + 1;  // order: as in begin_change()
   // order: release, pairs with look().
   set->version.store_release(next == 0 ? kSeen : next);
 }
 
-// Looks at the slots of a set for the first time (K28), by the ways that are in use: later ones
-// have nothing that could be found. A slot without an id of this set is free.
+// Reads the ids of a set's slots for the first time (K28), in the ways that are in use. A slot
+// without an id of this set is free.
 void NvmPages::find_again(Set* set) {
   const std::lock_guard lock(stripe_of(set).lock);
   if (set->version.load_relaxed() != 0) return;  // order: relaxed, changed under the lock
@@ -332,7 +333,7 @@ void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
   grow_if_wanted();
 }
 
-// Puts a page into a slot. False: there is no free slot. `evicts`: then another page goes.
+// Puts a page into a free slot. False: there is none. `evicts`: it then replaces a page by CLOCK.
 bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
   const std::lock_guard lock(stripe_of(set).lock);
   // order: relaxed in all of it, changed under the lock, or hints; acquire as in look(): the ways
@@ -392,7 +393,8 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
 
 // ---- growth ------------------------------------------------------------------------------------
 
-// Grows the file if a given part of the number of slots was wanted in vain.
+// Grows the file if enough pages, compared to the number of slots, found no free slot since the
+// last growth. If enough of them replaced another page, the device may move extents for it.
 void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
   const std::uint32_t ways = ways_in_use_.load_relaxed();
@@ -419,7 +421,7 @@ Status NvmPages::grow_locked(std::uint32_t ways) {
   const std::uint64_t word = ways;
   FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, ways), &word, sizeof(word)));
   file_ways_ = ways;
-  // order: release, pairs with put() and find_again(): they have space.
+  // order: release, pairs with put() and find_again(): the ways have space.
   ways_in_use_.store_release(ways);
   return {};
 }

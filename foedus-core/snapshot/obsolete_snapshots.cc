@@ -21,9 +21,9 @@ Status remove_manifests(device::Device* device, const std::vector<page::Snapshot
   return {};
 }
 
-// Makes the cache forget snapshots of which no file is listed. If some files of a snapshot are
-// listed, its pages stay: no search asks for those of the others, and their frames are used again
-// as others are.
+// Makes the cache forget snapshots of which no file is listed. If a file of a snapshot is listed,
+// all cached pages of the snapshot stay. No search asks for those of its removed files, and they
+// are evicted like other pages.
 void forget(const ListedFiles& listed, const std::vector<std::string>& orphaned_files,
             PageCache* cache) {
   std::set<page::SnapshotNumber> forgotten;
@@ -45,8 +45,8 @@ Status remove_obsolete_snapshots(device::Device* device,
   FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device));
   if (cache != nullptr) forget(listed, orphaned_files, cache);
   if (files != nullptr) {
-    // Files that are open count here, not those that exist: after an attempt that failed half-way,
-    // remove_orphaned_files(), which knows of no open files, may have removed the rest.
+    // All open files are looked at, not only those that still exist: after an attempt that failed
+    // half-way, remove_orphaned_files() may have removed the rest, and it closes no files.
     for (const SnapshotName& file : files->open_files()) {
       if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
     }

@@ -16,11 +16,11 @@ namespace foedus::snapshot {
 // files that no manifest lists any more, after `cache` has forgotten their pages and `files` has
 // closed them; both may be null. Numbers in `keep` that have no manifest are passed over. Without
 // anything to remove it changes nothing.
-// On failure, of the device or kCorruption of the newest manifest, some of it is done, and the next
-// call does the rest; or remove_orphaned_files() does, after which the next call closes what it has
-// removed. `removed`: as of remove_orphaned_files().
-// REQUIRES: no snapshot is being made; no session reads, and no volatile page names, a page of a
-// file that only the other manifests list.
+// On failure (of the device, or kCorruption of the newest manifest) a part of this may be done; the
+// next call does the rest. If remove_orphaned_files() is called in between, the next call still
+// closes the files that it has removed. `removed`: as of remove_orphaned_files().
+// REQUIRES: no snapshot is being made. Of a file that only the removed manifests list, no session
+// reads a page, and no volatile page has the id of a page.
 Status remove_obsolete_snapshots(device::Device* device,
                                  const std::vector<page::SnapshotNumber>& keep,
                                  SnapshotFiles* files, PageCache* cache,

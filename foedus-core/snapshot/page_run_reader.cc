@@ -5,8 +5,8 @@
 
 namespace foedus::snapshot {
 
-// Returns the run that goes on with the page, or a new one in place of the one that has stood for
-// longest.
+// Returns the run that goes on with the page; or a new one, in place of the run that was used least
+// recently.
 PageRunReader::Run* PageRunReader::run_of(page::SnapshotPageId id) {
   Run* oldest = &runs_[0];
   for (Run& run : runs_) {
@@ -29,7 +29,7 @@ Status PageRunReader::read(page::SnapshotPageId id, page::PageHeader* to) {
     run.next = std::min(2 * count, kPagesMax);
     if (count == 1) return files_->read(id, to);
     const Result<std::uint32_t> read = files_->read_run(id, pages, count);
-    // An error may be that of a page after this one.
+    // The error may be that of a page after this one, so this one is read alone.
     if (!read.is_ok() || *read == 0) return files_->read(id, to);
     run.first = id;
     run.count = *read;

@@ -1,15 +1,15 @@
 #pragma once
-// PageRunReader: pages of finished snapshots for one thread that mostly wants them in the order of
-// their files. A composer that makes anew what the glean before made does so. Then one read of the
-// system brings several. Its call, and the search for a page of the file in the system's page
-// cache, cost as much as half of the copy.
+// PageRunReader: reads pages of finished snapshots for one thread that mostly wants them in the
+// order of their files. A composer does so that rewrites pages of the glean before. One system call
+// then reads several pages. The call, and the system's search for a page in its page cache, cost
+// half as much as the copy of the page.
 //
-//   F8  A run begins with two pages when a page is wanted that stands a little after another that
-//       was wanted. It doubles from read to read. Some runs go on side by side. Pages that follow
-//       one another in a tree stand in the files of several gleans, and interior pages stand after
-//       the border pages that they lead to. Pages are checked when they are wanted, not when they
-//       come. So an unwanted page costs its copy, and a damaged one is an error of its own read
-//       alone.
+//   F8  A run begins when a page is wanted that stands a little after another one that was wanted.
+//       Its first read has two pages; each next one has twice as many, up to a limit. Several runs
+//       go on at the same time, because neighbouring pages of a tree stand in the files of several
+//       gleans, and interior pages stand after the border pages that they lead to. Pages are
+//       checked when they are wanted, not when they are read. So an unwanted page costs its copy
+//       alone, and damage of a page is an error only of the read that wants it.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ class PageRunReader final : public PageReader {
 
  private:
   static constexpr std::uint32_t kRuns = 4;
-  // How far after its last page, in the same file, a run still goes on.
+  // A run goes on with a page that stands up to this many pages after the one wanted last.
   static constexpr std::uint64_t kGapPagesMax = 4;
 
   struct Run {

@@ -72,7 +72,7 @@ std::size_t SnapshotFiles::bucket_of(page::SnapshotNumber snapshot, std::uint32_
 
 SnapshotFiles::OpenFile* SnapshotFiles::find(page::SnapshotNumber snapshot,
                                              std::uint32_t soc) const {
-  // order: acquire, pairs with open_locked(): name and successor of the entry are there.
+  // order: acquire, pairs with open_locked(): the entry's name and `next` are complete.
   OpenFile* entry = buckets_[bucket_of(snapshot, soc)].load_acquire();
   while (entry != nullptr && (entry->snapshot != snapshot || entry->soc != soc)) {
     entry = entry->next;
@@ -143,8 +143,8 @@ Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
   return {};
 }
 
-// Reads a page from its slot on memory. If the page there is not whole, the slot is freed; the SSD
-// has the page.
+// Reads a page from its slot in the NVM cache. If the page there is not whole, the slot is freed,
+// and the page is read from the SSD.
 bool SnapshotFiles::read_near(page::SnapshotPageId id, page::PageHeader* to) const {
   const NvmPages::Found found = nvm_pages_->read(id, to);
   if (found == NvmPages::Found::kNothing) return false;
@@ -176,9 +176,9 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
   return {};
 }
 
-// Returns false on an error of the file, which shows when the page is read.
+// Returns false also on an error of the file; the read of the page will return that error.
 bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
-  if (nvm_pages_ == nullptr) return true;  // nearly always there is one tier
+  if (nvm_pages_ == nullptr) return true;  // the usual case: there is one tier
   const Result<const device::File*> file = file_of(id);
   if (!file.is_ok()) return false;
   return (*file)->has_small_reads(offset_of(id)) || nvm_pages_->has_lines(id);
@@ -218,7 +218,7 @@ class SnapshotFiles::Reads final : public PageReads {
       if (found.is_ok()) entry = *found;
     });
     if (entry == nullptr) return false;
-    // A page on memory is read by find(), which need not wait for it.
+    // A page in the NVM cache is not read ahead: PageCache::find() reads it without a wait.
     const bool is_far = files_->is_far(*entry->owned, first);
     if (is_far && count == 1 && files_->nvm_pages_->has(first)) return false;
     device::Bytes parts[kPagesMax];
@@ -280,7 +280,7 @@ void SnapshotFiles::close(page::SnapshotNumber snapshot, std::uint32_t soc) {
   const std::lock_guard lock(mutex_);
   OpenFile* const entry = find(snapshot, soc);
   if (entry == nullptr) return;
-  entry->file.store_release(nullptr);  // order: release, of no use: by REQUIRES no thread reads
+  entry->file.store_release(nullptr);  // order: release, not needed: by REQUIRES no thread reads
   entry->owned.reset();
 }
 

@@ -3,7 +3,7 @@
 // first page is wanted and stays open; from then on no thread that reads it takes a lock.
 //
 //   word               written by                  read by    meaning
-//   buckets_[i]        first reader, under mutex_  readers    files whose names fall in bucket i
+//   buckets_[i]        first reader, under mutex_  readers    files whose bucket_of() is i
 //   OpenFile::file     opener, close(), mutex_     readers    null: closed, to be opened again
 
 #include <cstdint>
@@ -49,11 +49,13 @@ class SnapshotFiles final : public PageReader {
   // perhaps of another page than the first. kWrongVersion.
   Result<std::uint32_t> read_run(page::SnapshotPageId first, page::PageBytes* to,
                                  std::uint32_t count);
-  // Returns what read() says of a page, for one that was read in another way.
+  // Checks a page that was read in another way, and returns what read() would.
   Status check(page::SnapshotPageId id, const page::PageHeader* page);
-  // Sets where pages of the SSD tier are looked for, and added. Before the first read.
+  // Sets the NVM cache, which is searched for pages of the SSD tier, and gets them when they were
+  // read. REQUIRES: no page was read yet.
   void set_nvm_pages(NvmPages* pages) { nvm_pages_ = pages; }
-  // Sets tasks that read in place of the device's own queues. Before the first make_reads().
+  // Sets tasks that read in place of the device's own queues. REQUIRES: make_reads() was not called
+  // yet.
   void set_pool(device::ReadPool* pool) { pool_ = pool; }
   std::unique_ptr<PageReads> make_reads() override;
 
@@ -70,7 +72,8 @@ class SnapshotFiles final : public PageReader {
     std::uint32_t soc;
     OpenFile* next;  // in the bucket
     base::AtomicWord<const device::File*> file;
-    // Guarded by mutex_, where `file` is null. Readers may copy it while that is set.
+    // Guarded by mutex_ while `file` is null. While `file` is set, it is constant, and readers may
+    // copy it.
     std::shared_ptr<const device::File> owned;
   };
 
@@ -81,7 +84,7 @@ class SnapshotFiles final : public PageReader {
     FOEDUS_TRY(const OpenFile* const entry, entry_of(id));
     return entry->owned.get();
   }
-  // Returns true if the page lies on the SSD tier, and may be kept on memory.
+  // Returns true if the page lies on the SSD tier, so that it may have a slot in the NVM cache.
   bool is_far(const device::File& file, page::SnapshotPageId id) const {
     return nvm_pages_ != nullptr && !file.has_small_reads(offset_of(id));
   }

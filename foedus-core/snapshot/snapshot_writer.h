@@ -1,10 +1,11 @@
 #pragma once
-// SnapshotWriter: writes one SOC's file of the snapshot in the making, front to back, in large
-// writes that bypass the system's cache, and once.
+// SnapshotWriter: writes one SOC's file of the snapshot in the making, front to back, each page
+// once, in large writes that bypass the system's cache.
 //
-//   F5  A file counts when a manifest lists it, and only a writer that finished may be listed. A
-//       file that a writer finds under its name is an orphaned file: removed, never opened.
-//   F6  The first error is final: whatever was written is an orphaned file from then on (V2).
+//   F5  A file counts when a manifest lists it, and a manifest may list a file only after finish()
+//       has succeeded. A file that a writer finds under its name is an orphaned file: it removes
+//       the file, and never opens it.
+//   F6  The first error is final: the file is an orphaned file from then on (V2).
 //
 // create() ──► open ── append()* ── finish() ──► synced; its name becomes durable with the manifest
 //               └── any error ──► failed: every call returns that error

@@ -2,14 +2,14 @@
 // CacheFrames: the frames of one stripe of the page cache (K16): those that are free, and those
 // that wait until no reader can look at them any more. All is guarded by the stripe's lock.
 //
-//   K10 Leaving frames form a list in the order of their stamps, which only grow. The words lie
-//       beside the frames, not in them: others may still be reading there.
-//   K17 A stripe has its even share of all own frames at most, and of all frames that the part may
-//       borrow; own_max and borrowed_max below are these shares. So the pages of one stripe,
-//       however many are wanted, leave the others their frames.
+//   K10 Leaving frames form a list in the order of their stamps, which only grow. The list's words
+//       lie beside the frames, not in them: readers may still be looking at the pages.
+//   K17 A stripe has at most its even share of the part's own frames, and its even share of the
+//       frames that the part may borrow (own_max_ and borrowed_max_). So a stripe of which many
+//       pages are wanted takes no frames from other stripes.
 //
 // Borrowed frames (K13) have a list of leaving frames and a stack of fresh ones of their own. So
-// they can be given back without a look at the others.
+// they can be given back without a look at the own frames.
 
 #include <cstdint>
 
@@ -46,15 +46,16 @@ class CacheFrames {
   // Takes a borrowed frame that is fresh; 0 if there is none. It belongs to the caller then, which
   // gives it back by CacheMemory::give_back().
   CacheFrame take_fresh_borrowed() { return given_up(pop(&free_borrowed_)); }
-  // Takes in the same way the borrowed frame that has been leaving for longest, if it is due (K4).
+  // Takes the borrowed frame that has been leaving for longest, if it is due (K4); else 0. It
+  // belongs to the caller then, as one of take_fresh_borrowed().
   CacheFrame take_due_borrowed(std::uint64_t reclaimable) {
     return given_up(take_due_of(leaving_borrowed_, reclaimable));
   }
 
-  // Appends a frame to the leaving ones (K3). Its entries are unlinked, and a fence was between
-  // that and the reading of `stamp`.
+  // Appends a frame to the leaving ones (K3). REQUIRES: its entry and link are removed, and a fence
+  // came between that and the reading of `stamp`.
   void leave(CacheFrame frame, std::uint64_t stamp);
-  // Takes a frame from the leaving ones; its page stays.
+  // Removes a frame from the leaving ones.
   void stay(CacheFrame frame);
   // Takes the frame that has been leaving for longest, if its stamp is not above `reclaimable`;
   // else 0.

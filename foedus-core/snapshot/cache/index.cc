@@ -39,7 +39,7 @@ CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   if (place.entry == nullptr) return 0;
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
   // order: release, pairs with the acquire in locate_at(): the page was complete before it was put,
-  // which the lock has handed on to this thread.
+  // and this thread sees that by the lock.
   place.entry->store_release(word_of(key.tag, place.frame));
   put_link(place.frame, key.id);
   ++stripes_[stripe_of_bucket(key.home)].pages_cached;
@@ -64,7 +64,7 @@ CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark 
   const Place place = place_for(key, &evicted);
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
   const std::uint64_t tag = is_leaving ? key.tag | kLeavingTag : key.tag;
-  // order: release, pairs with the acquire in locate_at(): what was read into the frame is seen.
+  // order: release, pairs with the acquire in locate_at(): readers see what was read into the frame
   place.entry->store_release(word_of(tag, frame));
   Stripe& stripe = stripes_[stripe_of_bucket(key.home)];
   if (!is_leaving) {
@@ -92,10 +92,10 @@ bool CacheIndex::take_ghost(page::SnapshotPageId id) {
   return false;
 }
 
-// Chooses an entry, in this order: an empty one at home, or else a ghost's; the same in the buddy;
-// of the pair, that of a leaving page, whose frame goes on without one; that of a page that was not
-// used again; any. All reads of entries and marks below are relaxed: entries are written under the
-// lock that the caller holds, marks are hints.
+// Chooses an entry for a page: in the home bucket an empty one, else a ghost's; else the same in
+// the buddy; else, in the pair, that of a leaving page, whose frame stays leaving without an entry;
+// else that of a page that was not used again; else any. All reads of entries and marks below are
+// relaxed: entries are written under the lock that the caller holds, marks are hints.
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {
@@ -169,8 +169,7 @@ void CacheIndex::remove_leaving(CacheFrame frame) {
   const std::uint64_t word = word_of(key.tag | kLeavingTag, frame);
   for (Bucket* const bucket : {key.home, buddy_of(key.home)}) {
     for (auto& entry : bucket->entries) {
-      // order: relaxed twice, readers take no notice of leaving entries, and all others hold the
-      // lock.
+      // order: relaxed twice, searches without the lock ignore leaving entries.
       if (entry.load_relaxed() != word) continue;
       entry.store_relaxed(word_of(key.tag | kLeavingTag, 0));
       return;

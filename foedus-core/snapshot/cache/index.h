@@ -12,14 +12,14 @@
 // caller of a look-up reads that line next anyway. With three frames a bucket, one page in about
 // forty stands in the buddy. One in a thousand finds both full and takes another's place. Entries
 // without a page keep the tag of an evicted one, its ghost, until a page needs the entry. There are
-// one or two of these for each frame that there may be.
+// between one and two such entries for each frame that there may be.
 //
 // A page belongs to the stripe (K16) that has its home bucket. Stripes are ranges of equally many
 // buckets, the last one a few less, and each is of whole pairs: so home and buddy are in one
 // stripe, whose lock guards both.
 //
-// A frame has a link (K30) beside the entry of its page. Pointers that name the frame (P18) are
-// followed by it: neither a hash nor a bucket is needed.
+// A frame has a link (K30), apart from the entry of its page. A search that follows a pointer which
+// names the frame (P18) reads the link, and needs neither a hash nor a bucket.
 
 #include <algorithm>
 #include <bit>
@@ -32,11 +32,11 @@
 
 namespace foedus::snapshot {
 
-// How a page was used since the hand came by. A page of one scan is not worth a frame for long,
-// whether it was read ahead of the scan or not; one that was asked for again is.
+// How a page was used since the CLOCK hand came by. A page of one scan is not worth a frame for
+// long, whether it was read ahead of the scan or not; a page that was asked for again is.
 enum class CacheMark : std::uint8_t { kReadAhead = 0, kUsedOnce = 1, kUsedAgain = 2 };
 
-// Which pages leave when the hand comes by, and whether a look-up in time finds them again.
+// Which pages leave when the CLOCK hand comes by, and whether a look-up in time finds them again.
 enum class CacheSweep : std::uint8_t {
   kColdForNow = 0,  // those that were not used again; found again
   kCold = 1,        // those that were not used again; not found again
@@ -56,8 +56,8 @@ class CacheIndex {
   static constexpr std::uint32_t kStripesMax = 32;
   static constexpr std::uint64_t kFramesPerStripe = 2048;
 
-  // Returns the number of stripes of an index with this many own frames. It is a power of two, so
-  // that the shares of a cache whose size is one are whole extents.
+  // Returns the number of stripes of an index with this many own frames. It is a power of two: in a
+  // cache whose size is a power of two, too, the shares of the stripes are whole extents.
   static std::uint32_t stripes_for(std::uint64_t own_frames) {
     const std::uint64_t wanted = std::bit_floor(own_frames / kFramesPerStripe);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, kStripesMax));
@@ -92,8 +92,8 @@ class CacheIndex {
     const Key key = key_of(id);
     const Place place = locate(key, key.tag, part);
     if (place.entry == nullptr) return 0;
-    // order: relaxed twice, the mark is a hint. One that lands on the slot's next page does no harm
-    // but to let that stay for longer.
+    // order: relaxed twice, the mark is a hint. If the entry has another page by now, that page
+    // gets the mark and stays for longer, which does no harm.
     const std::uint8_t mark = place.mark->load_relaxed();
     if (mark != kUsedAgainByte) place.mark->store_relaxed(mark + 1);
     return place.frame;
@@ -159,7 +159,7 @@ class CacheIndex {
   // Makes look-ups find the page of `id` again if it is leaving, and returns its frame; else 0.
   CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
   // Marks the page of `id` as used if it is leaving, was read ahead and has not been used, and
-  // returns its frame; else 0. It goes on leaving.
+  // returns its frame; else 0. The page is still leaving afterwards.
   CacheFrame use_leaving(page::SnapshotPageId id);
   // Stores the page of this frame: look-ups find it from now on. If it is leaving from the start,
   // only restore() and use_leaving() find it. REQUIRES: `id` has no entry. Returns the frame of a
@@ -182,8 +182,9 @@ class CacheIndex {
   }
   // Makes a ghost of the entry of a page that is leaving, if it still has one.
   void remove_leaving(CacheFrame frame);
-  // Removes the entries of a snapshot from one bucket of the stripe. Returns how many of them were
-  // cached; `frames` has space for kBucketEntries of them.
+  // Removes the entries of a snapshot's pages from one bucket of the stripe. The frames of those
+  // that were cached, and not leaving, go to `frames`, which has space for kBucketEntries. Returns
+  // how many.
   std::uint32_t forget(page::SnapshotNumber snapshot, std::uint64_t bucket, CacheFrame* frames);
 
  private:
@@ -241,16 +242,16 @@ class CacheIndex {
   void put_link(CacheFrame frame, std::uint64_t id) {
     const std::uint64_t before = link_of(frame).load_relaxed();  // order: relaxed, under the lock
     FOEDUS_INVARIANT(before == 0, frame, before, id);
-    // order: release, pairs with the acquire in find_linked(): what was read into the frame is
-    // seen, which the lock has handed on to this thread.
+    // order: release, pairs with the acquire in find_linked(): a reader sees the page that was read
+    // into the frame. If another thread read it, this one sees it by the lock.
     link_of(frame).store_release(link_word(id));
   }
   void remove_link(CacheFrame frame) {
-    link_of(frame).store_relaxed(0);  // order: relaxed, K3: the caller's fence is before the stamp
+    link_of(frame).store_relaxed(0);  // order: relaxed, K3: the caller's fence comes next
   }
   void forget_link_uses(CacheFrame frame) {
-    // order: relaxed, ids are stored under the lock. Release, as in put_link(); a use at the same
-    // time may get lost.
+    // order: relaxed, ids are stored under the lock; release, as in put_link(). A use that
+    // find_linked() counts at the same time may get lost.
     const std::uint64_t word = link_of(frame).load_relaxed();
     if ((word & 3) > 1) link_of(frame).store_release((word & ~std::uint64_t{3}) | 1);
   }
@@ -269,8 +270,8 @@ class CacheIndex {
                                       stripe_buckets_);
   }
   Key key_of(page::SnapshotPageId id) const {
-    // The high half of a product by an odd number near 2^64 over the golden ratio spreads the
-    // neighbours of a file evenly; snapshot and SOC are folded in before.
+    // Fibonacci hashing: the high half of the product spreads neighbouring pages of a file evenly.
+    // Snapshot and SOC are folded in before.
     const std::uint64_t word = id.word();
     const std::uint64_t hash = (word ^ (word >> 32)) * 0x9e3779b97f4a7c15u;
     const std::uint64_t bucket = (hash >> 32) * bucket_count_ >> 32;

@@ -15,7 +15,7 @@ static_assert((kLinePageSnapshot | kSnapshotNumberMax) <= page::SnapshotPageId::
 
 constexpr std::uint32_t kSteps = 64;
 constexpr std::uint32_t kCountMin = 64;
-constexpr std::uint32_t kEvictedToGrow = 16;  // mini pages of each line page
+constexpr std::uint32_t kEvictedToGrow = 16;  // evicted mini pages for each line page
 
 LinePage* line_page(const page::PageHeader* page) {
   return reinterpret_cast<LinePage*>(const_cast<page::PageHeader*>(page));
@@ -39,8 +39,8 @@ LineCache::LineCache(PageCache* cache, std::uint32_t soc, Frames frames)
                      : 0),
       count_(std::max(count_max_ / 3 * 2, kCountMin)) {}
 
-// Returns the id of the line page for `id`. The high half of a product by an odd number near 2^64
-// over the golden ratio spreads the neighbours of a file evenly.
+// Returns the id of the line page for `id`. Fibonacci hashing: the high half of the product spreads
+// neighbouring pages of a file evenly.
 page::SnapshotPageId LineCache::line_page_of(page::SnapshotPageId id) const {
   if (count_max_ == 0) {
     const auto snapshot = static_cast<std::uint32_t>(id.snapshot()) | kLinePageSnapshot;
@@ -80,13 +80,14 @@ LinesAdded LineCache::add(page::SnapshotPageId id, page::LineMask lines, page::L
   return added;
 }
 
-// order: relaxed in these two. Threads that change the number at the same time may lose a change.
+// order: relaxed in note_made() and note_evicted(): if two threads change the number at the same
+// time, one change may get lost.
 void LineCache::note_made() {
   const std::uint32_t count = count_.load_relaxed();
   if (made_.fetch_add_relaxed(1) < count || count_max_ == 0) return;
   const std::uint32_t fewer = std::max(count - count / kSteps, kCountMin);
   count_.store_relaxed(fewer);
-  made_.store_relaxed(fewer - fewer / 8);  // what is made now shows whether these stay
+  made_.store_relaxed(fewer - fewer / 8);  // if another 1/8 is made, the number falls again
   evicted_since_.store_relaxed(0);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // LineCache: finds the line page of the page cache that has the lines of a page, for one SOC. It
-// has no memory of its own: line pages take frames, are evicted and are lent as other pages of the
-// cache are.
+// has no memory of its own: line pages take frames of the page cache, borrowed ones too, and are
+// evicted as its other pages are.
 //
 //   mini pages    a line page below `count`, by the hash of the id; several pages share it
 //   of one page   a line page for each page, so that up to 59 of its lines are kept
@@ -9,13 +9,14 @@
 //   K22 Ids of line pages belong to no page of a snapshot: their snapshot number is above all that
 //       a directory can have (kSnapshotNumberMax). A line page is not read from a device; it begins
 //       empty.
-//   K23 There are as many line pages for mini pages as stay in the cache: one that is evicted takes
-//       all of its mini pages along, hot ones too. Their number begins with half of the frames that
-//       the part may have. It falls by a 64th when so many were made anew that some must have been
-//       evicted. It grows by a 64th, up to three quarters of the frames, when much was evicted from
-//       them since the last change. So it follows the memory that volatile pages take and give
-//       back. A change moves the mini pages of as many line pages as it adds or takes away (linear
-//       hashing). Lines that have moved are loaded again.
+//   K23 The number of line pages for mini pages is adapted to how many stay in the cache: a line
+//       page that is evicted takes all of its mini pages along, hot ones too. The number begins
+//       with half of the frames that the part may have. It falls by a 64th when more line pages
+//       were made than there are, so that some must have been evicted. It grows by a 64th, up to
+//       three quarters of the frames, when many mini pages were evicted from line pages since the
+//       last change. So it follows the memory that volatile pages take and give back. A change
+//       moves the mini pages of as many line pages as it adds or takes away (linear hashing). Lines
+//       whose mini page has moved are loaded again.
 
 #include <cstdint>
 
@@ -28,7 +29,7 @@ namespace foedus::snapshot {
 
 class PageCache;
 
-// K22
+// The bit that marks the snapshot number in the id of a line page (K22).
 inline constexpr std::uint32_t kLinePageSnapshot = std::uint32_t{1} << 27;
 constexpr bool is_line_page(page::SnapshotPageId id) {
   return (static_cast<std::uint32_t>(id.snapshot()) & kLinePageSnapshot) != 0;
@@ -56,7 +57,7 @@ class LineCache {
   // Returns how many lines of one page are kept at most.
   std::uint32_t lines_max() const { return lines_max_; }
 
-  // Any thread that has a cache pin may call all of these.
+  // Any thread that has a cache pin may call the functions that follow.
   // Prefetches what read() of the page looks at first.
   void prefetch(page::SnapshotPageId id) const;
   // Reads lines as LinePage::read() does.
@@ -81,12 +82,13 @@ class LineCache {
   const std::uint32_t lines_max_;
   const std::uint32_t count_max_;  // K23; 0: a line page for each page
 
-  // Written rarely, by note_made() and note_evicted(). K23.
+  // The number of line pages for mini pages (K23). Written rarely, by note_made() and
+  // note_evicted().
   base::AtomicWord<std::uint32_t> count_;
 
   // Written by add() only, which comes after an access to the device.
   alignas(64) base::AtomicWord<std::uint32_t> made_;  // line pages, see note_made()
-  base::AtomicWord<std::uint32_t> evicted_since_;     // mini pages, since the number changed
+  base::AtomicWord<std::uint32_t> evicted_since_;     // mini pages, since count_ has changed
   // Statistics.
   base::AtomicWord<std::uint64_t> loaded_;
   base::AtomicWord<std::uint64_t> evicted_;

@@ -34,7 +34,8 @@ LineMask LinePage::read(page::SnapshotPageId id, LineMask wanted, char* to) {
   // that was stored under it (K18).
   const std::uint32_t before = version.load_acquire();
   if ((before & 1) != 0) return 0;
-  // order: relaxed here, all of it counts only if the version is the same after the fence.
+  // order: relaxed from here on, what is read counts only if the version is the same after the
+  // fence.
   std::uint32_t place = 0;
   std::uint32_t first = 0;
   for (;; ++place) {
@@ -49,13 +50,13 @@ LineMask LinePage::read(page::SnapshotPageId id, LineMask wanted, char* to) {
   for (LineMask left = found; left != 0;) {
     const LineRun run = page::take_run(&left);
     const std::uint32_t from = first + place_in(mask, run.first);
-    if (from + run.count > kLines) return 0;  // masks of two versions
+    if (from + run.count > kLines) return 0;  // the masks read are of different versions
     base::racy_read(to + run.offset(), lines[from], run.bytes());
   }
   FOEDUS_SYNC_POINT("line_page:copied");
   base::fence_reader();  // order: the copy's loads come before the second look
   if (version.load_relaxed() != before) return 0;  // order: relaxed, after the fence
-  // order: relaxed twice, a hint; stored once in a round of the hand.
+  // order: relaxed twice, a hint; readers store it only once in a round of the hand.
   if (marks[place].load_relaxed() == 0) marks[place].store_relaxed(1);
   return found;
 }
@@ -96,7 +97,7 @@ class LinePage::Change {
     page_->masks[pages_].store_relaxed(0);
   }
 
-  // Evicts mini pages, except that of `id`, until there is space for so many lines, and for another
+  // Evicts mini pages, except that of `id`, until there is space for `count` lines, and for another
   // mini page if `is_new`. Returns how many.
   std::uint32_t make_room(std::uint32_t count, std::uint64_t id, bool is_new) {
     std::uint32_t evicted = 0;
@@ -116,7 +117,7 @@ class LinePage::Change {
     return evicted;
   }
 
-  // Makes a mini page at the place that the hand reaches last. REQUIRES: there is space.
+  // Makes a mini page right before the hand, which thus comes to it last. REQUIRES: there is space.
   void insert(std::uint64_t id, LineMask mask, const char* from) {
     begin();
     const std::uint32_t place = std::min(page_->hand, pages_);
@@ -135,7 +136,8 @@ class LinePage::Change {
     const std::uint32_t added = page::count_of(all & ~had);
     const std::uint32_t first = first_of(place);
     std::uint32_t kept = page::count_of(had);
-    // The last line moves first: each moves to the right, and none is overwritten before it moves.
+    // The last line moves first, because each moves to the right: none is overwritten before it
+    // moves.
     for (std::uint32_t i = lines_; i-- > first + kept;) copy(i + added, page_->lines[i]);
     std::uint32_t to = page::count_of(all);
     for (LineMask left = all; left != 0;) {

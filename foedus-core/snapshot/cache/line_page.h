@@ -22,14 +22,14 @@
 //       shared word but a mark, and keeps no address. Readers and writers have a cache pin as K2
 //       says, so that the frame stays this page. A line page is written while it can be found; K1
 //       forbids that for all other pages.
-//   K19 Pages of snapshots never change, and an id is never given to another page that is read. So
-//       a line is right wherever it comes from: two threads may load one, and a line or a line page
-//       that is lost is loaded again.
+//   K19 Pages of snapshots never change, and no two pages that are ever read have the same id. So a
+//       line is right wherever it comes from: two threads may load the same one, and a line or a
+//       line page that is lost is loaded again.
 //   K20 No thread waits: the lock is tried once, and if another thread has it, the lines are not
 //       kept.
-//   K21 Lines are not checked against the checksum of their page, which needs all of it; the memory
-//       has its own. Their reader takes care that no byte of them leads beyond the page
-//       (occ/cold_lines.h).
+//   K21 Lines are not checked against the checksum of their page, which needs the whole page; the
+//       memory has error correction of its own. The reader takes care that no byte of a line leads
+//       beyond the page (occ/cold_lines.h).
 
 #include <cstdint>
 
@@ -39,7 +39,8 @@
 
 namespace foedus::snapshot {
 
-// kKept: the lines are there now, or were dropped because another thread has the lock (K20).
+// kKept: the lines are in the line page now, or were dropped, because another thread has the lock
+// (K20) or there is no frame for the line page.
 // kOutgrown: the page has too many lines for a mini page; it has none now, and belongs in the
 // page cache as a whole.
 enum class LinesAdded : std::uint8_t { kKept, kOutgrown };
@@ -64,11 +65,13 @@ struct LinePage {
 
   // order: relaxed, a hint.
   bool is_empty() const { return ids[0].load_relaxed() == 0; }
-  // Copies those of the `wanted` lines that are here to their places in the page at `to`, and
-  // returns which they are. Other wanted lines may have been overwritten there, too. Any thread.
+  // Copies those of the `wanted` lines that are in this line page to their places in the page at
+  // `to`, and returns which they are. The places of other wanted lines may have been overwritten,
+  // too. Any thread.
   page::LineMask read(page::SnapshotPageId id, page::LineMask wanted, char* to);
-  // Keeps lines of the page at `from`, beside those that are here already: up to `lines_max` in
-  // all, which is at most kLines. *evicted grows by the mini pages that were evicted. Any thread.
+  // Keeps lines of the page at `from`, in addition to those that its mini page has: up to
+  // `lines_max` in all, which is at most kLines. *evicted grows by the number of mini pages that
+  // were evicted. Any thread.
   LinesAdded add(page::SnapshotPageId id, page::LineMask lines, const char* from,
                  std::uint32_t lines_max, std::uint32_t* evicted);
 

@@ -11,8 +11,8 @@ namespace foedus::snapshot {
 
 namespace {
 
-// Bytes that index, link and words of a borrowed frame take of the own share: an eighth of it in
-// all at most, and far less with the default share.
+// Bytes that index, link and words of a borrowed frame take of the cache's own share. All borrowed
+// frames together take at most an eighth of the share, and far less of the default share.
 constexpr std::uint64_t kBytesPerBorrowed = 48;
 constexpr std::uint64_t kPartForBorrowed = 8;
 
@@ -115,7 +115,7 @@ CacheMemory::Frames CacheMemory::commit_more(std::uint64_t count_max) {
   std::uint64_t bytes = std::min(extent_end, frames_end) - offset;
   bytes = std::min(bytes, std::min({count_max, left, even}) * page::kPageBytes);
   FOEDUS_SYNC_POINT("page_cache:before_take");
-  // Another part may have taken it meanwhile: then the next miss tries again.
+  // Another part may have taken what was left of the budget: then the next miss tries again.
   if (bytes == 0 || !budget_->try_take(bytes)) return {};
   if (!memory_.commit(offset, bytes).is_ok()) {
     budget_->give_back(bytes);

@@ -4,9 +4,9 @@
 //     | index | links | a FrameWords for each frame | frame 1 | frame 2 | … | not committed |
 //
 //   K9  Memory is committed by extents of 2 MiB and charged to the budget before. Extents are
-//       smaller when the budget runs out, so that each stripe finds some. The index, the words and
-//       the first kFramesMin frames of each stripe are committed when the cache is made. So every
-//       stripe can always do its work. All is given back when the cache is destroyed.
+//       smaller when the budget runs out, so that each stripe finds some. The index, links, words
+//       and the first kFramesMin frames of each stripe are committed when the cache is made. So
+//       every stripe can always do its work. All is given back when the cache is destroyed.
 //   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame own_max()
 //       + 1 + i is page i of the SOC's slice. A frame is given back when it could be taken: it is
 //       fresh, or due by K4. From then on the pool's sessions write it. Readers do not find it. A
@@ -36,9 +36,9 @@ class CacheMemory {
   // Bytes that kFramesMin frames need.
   static constexpr std::uint64_t kBytesMin = (kFramesMin + 1) * page::kPageBytes;
 
-  // Uses at most `bytes_max` of `budget`, and what `lender` lends, which may be null. Fails with
-  // kInvalidArgument if that is less than kBytesMin or more than an entry can name, with
-  // kOutOfMemory, and as SocMemory does.
+  // Uses at most `bytes_max` of `budget`, and what `lender` lends, which may be null.
+  // kInvalidArgument: `bytes_max` is less than kBytesMin, or more than entries of the index can
+  // name. kOutOfMemory. Also, the errors of SocMemory.
   static Result<std::unique_ptr<CacheMemory>> make(const numa::Topology& topology,
                                                    std::uint32_t soc, base::MemoryBudget* budget,
                                                    std::uint64_t bytes_max, Facility huge_pages,
@@ -76,16 +76,16 @@ class CacheMemory {
     std::uint64_t count = 0;
   };
   // Commits more, at most `count_max` frames, which are the caller's. None: all is committed, or
-  // the budget is used up, which is seen without the lock.
+  // the budget is used up; in the second case it takes no lock.
   Frames commit_more(std::uint64_t count_max);
   // Borrows some frames, which are the caller's; returns how many. 0: the lender has nothing to
   // spare. Takes no lock of the part: while the lender spares nothing, each miss asks it, and
-  // should write no word that others write.
+  // misses of different stripes should write no common word.
   std::uint32_t borrow(CacheFrame (&frames)[kBorrowFrames]);
   // Gives borrowed frames of the caller back: the lender's sessions write them from now on.
   // REQUIRES: 0 < count <= kBorrowFrames; each is fresh, or due by K4.
   void give_back(const CacheFrame* frames, std::uint32_t count);
-  // Bytes that own frames, index and words have taken of the budget.
+  // Returns how many bytes own frames, index, links and words have taken of the budget.
   std::uint64_t bytes_taken() const {
     const std::lock_guard lock(lock_);
     return bytes_taken_;
@@ -97,7 +97,7 @@ class CacheMemory {
     std::uint64_t words_offset;
     std::uint64_t frames_offset;
     std::uint64_t frames;
-    std::uint64_t borrowed;  // frames that may be borrowed, numbered after those
+    std::uint64_t borrowed;  // frames that may be borrowed, numbered after the own ones
   };
 
   CacheMemory(numa::SocMemory memory, const Layout& layout, base::MemoryBudget* budget,

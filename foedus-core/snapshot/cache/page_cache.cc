@@ -32,7 +32,7 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
                            "read; raise pages.cache_bytes, or use fewer sessions");
 }
 
-// Checks only what look-ups depend on.
+// Checks the id alone, on which look-ups depend.
 Status check_id(const page::PageHeader& page, page::SnapshotPageId id) {
   if (page.page_id == id.word()) return {};
   return Status::error(ErrorCode::kCorruption,
@@ -144,7 +144,7 @@ const page::PageHeader* PageCache::find_locked(Stripe* stripe, page::SnapshotPag
   if (frame == 0) return nullptr;
   stripe->frames.stay(frame);
   ++stripe->counts.returns;
-  // K7
+  // If returns have used up half of the reserve, other pages have to leave (K7).
   if (ready_of(stripe->frames) < reserve_of(stripe->frames) / 2) {
     evict_locked(stripe, CacheSweep::kCold);
   }
@@ -159,7 +159,7 @@ const page::PageHeader* PageCache::publish_locked(Stripe* stripe, page::Snapshot
     stripe->frames.release(frame);
     return page;
   }
-  // K15
+  // If all frames are in use, a page without a ghost is on trial (K15).
   CacheIndex& index = stripe->part->index;
   const bool is_known = index.take_ghost(id);
   const bool is_on_trial = !is_known && stripe->frames.fresh() == 0;
@@ -197,7 +197,7 @@ void PageCache::evict_locked(Stripe* stripe, CacheSweep which) {
   CacheIndex& index = stripe->part->index;
   CacheFrame frames[kEvictBatch];
   std::uint32_t count = index.sweep(stripe->number, frames, kEvictBatch, which);
-  // Where all pages are used again faster than the hand comes by, it must take some of them.
+  // Where all pages are used again before the hand comes by, some of them have to leave as well.
   if (count == 0 && ready_of(stripe->frames) < reserve_of(stripe->frames) / 2) {
     count = index.sweep(stripe->number, frames, kEvictBatch, CacheSweep::kAny);
   }
@@ -210,7 +210,7 @@ std::uint32_t PageCache::give_back(std::uint32_t soc, std::uint32_t count) {
   const std::uint32_t given_max = std::min(count, page::PagePool::kBatchPages);
   std::uint32_t given_count = 0;
   unsigned sweeps_left = kSweepsForBorrowed;
-  // order: relaxed, any stripe will do; another one than last time gives more.
+  // order: relaxed, any stripe will do; one that did not give last time has more to give.
   std::uint32_t giver = part->next_giver.fetch_add_relaxed(1);
   for (std::size_t left = part->stripes.size(); left != 0 && given_count < given_max; --left) {
     Stripe* const stripe = part->stripes[giver++ % part->stripes.size()].get();
@@ -239,8 +239,8 @@ std::uint32_t PageCache::take_borrowed_locked(Stripe* stripe, CacheFrame* frames
   return count;
 }
 
-// Makes pages in borrowed frames leave (K14). All stripes together keep at least an extent ready,
-// if they have borrowed as much.
+// Makes pages in borrowed frames leave (K14). All stripes together keep at least kExtentFrames of
+// them fresh or leaving, if they have borrowed as many.
 void PageCache::free_borrowed_locked(Stripe* stripe, unsigned* sweeps_left) {
   const CacheFrames& frames = stripe->frames;
   const std::uint64_t least = CacheMemory::kExtentFrames / stripe->part->stripes.size();
@@ -274,7 +274,8 @@ Epoch PageCache::due(std::uint32_t soc, page::SnapshotPageId id) const {
   const bool is_fresh = stripe.frames.fresh() != 0;
   if (is_fresh) return Epoch();
   const std::uint64_t oldest = stripe.frames.oldest_stamp();
-  // None is leaving: readers have all of them, and their pages can be evicted in an epoch.
+  // No frame is leaving: all have cached pages, or are being read into. A page that is evicted from
+  // now on is due after the current epoch.
   return oldest == CacheFrames::kNever ? clock_->current() : Epoch(oldest);
 }
 

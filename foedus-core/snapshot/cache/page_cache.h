@@ -1,7 +1,7 @@
 #pragma once
-// PageCache: snapshot pages in DRAM (paper §7.6). One for a database, with a part for each SOC: a
+// PageCache: snapshot pages in DRAM (paper §7.6). A database has one, with a part for each SOC: a
 // page that sessions of two SOCs use is cached twice. Pages never change, so nothing is written
-// back. A page that is cached twice in one part for a moment would be no error either.
+// back, and a page that is in one part twice for a moment would be no error either.
 //
 //                                           +--------- put(), on trial (K15) -----+
 //                                           |                                     v
@@ -14,8 +14,8 @@
 //   word            written by                read by         meaning
 //   entry           holder of its stripe's    all             page's tag, frame, leaving flag
 //                   lock
-//   link            the same; uses by hits,   all             page's id, uses (K30)
-//                   by exchange
+//   link            holder of that lock;      all             page's id, uses (K30)
+//                   hits count uses
 //   mark            every hit, relaxed        the sweep       CacheMark; a hint
 //   page in frame   its one reader, before    all             the bytes that PageReader gave
 //                   the entry is put
@@ -25,8 +25,8 @@
 //       not written until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages
 //       (K18) aside.
 //   K2  Read: a thread that follows an entry or a link without the lock has a cache pin
-//       (EpochClock::pin_cache()). It has that from before the look-up until its last look at the
-//       page. The pin covers the search at hand, not the transaction: what is needed for longer is
+//       (EpochClock::pin_cache()). It has the pin from before the look-up until its last look at
+//       the page. The pin covers one search, not the transaction: what is needed for longer is
 //       copied, or remembered as an id.
 //   K3  Evict: a page is leaving when its entry has the leaving flag or is gone, and its frame's
 //       link is zero. No look-up without the lock finds an entry with that flag. A fence follows,
@@ -35,22 +35,24 @@
 //   K4  Reuse: a leaving frame is due, and may be taken, when its stamp is not above
 //       cache_reclaimable() of the clock. That is E3 and E20 of epoch/epoch_clock.h word for word,
 //       with entry and link in place of the link there. A reader that found either before they were
-//       changed is pinned in an epoch not above the stamp: cache_reclaimable stays below until that
-//       pin ends or is renewed. When it gets there, acquire order puts that reader's last look
-//       before what is written to the frame. A reader whose pin came later finds neither. The
-//       frame's next page is published anew by K1.
+//       changed is pinned in an epoch not above the stamp, and cache_reclaimable stays below the
+//       stamp until that pin ends or is renewed. When it reaches the stamp, acquire order puts that
+//       reader's last look before what is written to the frame. A reader whose pin came later finds
+//       neither entry nor link. The frame's next page is published anew by K1.
 //   K30 Swizzled pointers: the pointers to a cached page name its frame (P18). The frame's link
-//       says which page look-ups find there; it is zero while they find none. So to evict a page,
-//       neither its pointers nor its children need be known. A pointer that names a frame too long
-//       finds another id in the link, or zero, and the index is asked. The link is not in the
-//       frame, because a device may be writing the frame, or the pool, if it was borrowed.
+//       says which page look-ups find there; it is zero while they find none. So a page can be
+//       evicted without a change of its pointers or its children. If a pointer still names the
+//       frame afterwards, a search finds another id in the link, or zero, and asks the index. The
+//       link is not in the frame, because a device may be writing the frame, or the pool, if the
+//       frame was borrowed.
 //   K5  Return: until its frame is taken, a leaving page is complete. A thread that asks for it
-//       clears the flag and removes the frame from the list, under the lock. If it leaves again, it
-//       gets a new stamp, which is not below the first: readers from before are covered as well.
+//       clears the flag and removes the frame from the list, under the lock. If the page leaves
+//       again, its frame gets a new stamp, which is not below the first: it covers readers from
+//       before the return, too.
 //   K6  Only the holder of a stripe's lock changes its entries, frames and list. Hits never take
-//       the lock, and no thread reads a page from a device while holding it. So two may read the
-//       same page at once: the second to come back finds the entry of the first, and gives its
-//       frame back.
+//       the lock, and no thread reads a page from a device while holding it. So two threads may
+//       read the same page at once: the second to come back finds the entry of the first, and gives
+//       its own frame back.
 //   K16 A part is divided into stripes, by the pages' ids: one for every 2,048 own frames, rounded
 //       down to a power of two, at least 1 and at most 32. All that a miss, an eviction or a page
 //       in flight changes belongs to one stripe: a range of the index, the hands over it, its
@@ -60,25 +62,25 @@
 //       pool.
 //
 //   K7  A stripe keeps a quarter of its frames leaving or fresh, so that one is due when a page is
-//       missed. Where all pages are hot, returns could use that up. So below half of it each return
-//       makes other pages leave, and those do not return.
+//       missed. Where all pages are hot, returns could use up this reserve. So while less than half
+//       of it is left, each return makes other pages leave, and these cannot return.
 //   K15 Once all frames of a stripe are in use, a new page is on trial (probationary): it is
 //       leaving at once. It is stamped as K3 says: a thread that read it for itself has been pinned
 //       since before, and a page that was read ahead has no reader yet. It stays by K5 if it is
-//       asked for again before its frame is taken. One that was read ahead stays if it is then used
-//       twice; the first use gives it a new stamp. A page that has a ghost, because it was here not
-//       long ago, is not tried again. So pages that are wanted once, scans above all, replace one
-//       another, and the hand moves only for those that have been wanted again.
+//       asked for again before its frame is taken. A page that was read ahead stays if it is then
+//       used twice; the first use gives it a new stamp. A page that has a ghost, because it was
+//       cached not long ago, is not put on trial again. So pages that are wanted once, scans above
+//       all, replace one another, and the hand moves only for pages that have been wanted again.
 //   K8  Where no frame is due, the cache does not wait: it returns kOutOfMemory, and due() tells
-//       which epoch to wait for. Its callers wait for that without a pin (occ/cold_pages.h). As
-//       pins last for microseconds, an epoch more and a quarter of the frames is due, however many
+//       which epoch to wait for. Its callers wait for that without a pin (occ/cold_pages.h). Pins
+//       last for microseconds. So after one more epoch a quarter of the frames is due, however many
 //       pages a transaction reads.
 //   K14 The cache gives borrowed frames (K13) back as fast as volatile pages take them. Some of a
 //       stripe's borrowed frames are leaving at any time, and mostly due, because of K7. Each call
 //       of give_back() takes frames that are fresh or due, from one stripe after the other, and
-//       makes up for them: a quarter of a stripe's borrowed frames is kept fresh or leaving. Pages
-//       that leave for that do not return, however hot they are, so that an epoch later they are
-//       due. Calls begin with different stripes, so that all of them give.
+//       makes other pages leave: a quarter of a stripe's borrowed frames is kept fresh or leaving.
+//       Pages that leave for this cannot return, however hot they are, so that an epoch later their
+//       frames are due. Calls begin with different stripes, so that all stripes give frames.
 
 #include <cstdint>
 #include <memory>
@@ -124,8 +126,8 @@ class PageCache final : public page::PageBorrower {
   // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames of each
   // stripe at once, the rest as pages come. All pointers must outlive the cache. With a `lender`
   // the cache is its borrower and borrows more of that (K13). No other thread uses the lender while
-  // make() or the destructor runs. kInvalidArgument: a share is less than kBytesMin or more than
-  // 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does not work.
+  // make() or the destructor runs. kInvalidArgument: a SOC's share is less than kBytesMin, or 2^40
+  // bytes or more. kOutOfMemory. kNotSupported: a required facility does not work.
   static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
                                                  base::MemoryBudget* budget,
                                                  std::uint64_t bytes_max, Facility huge_pages,
@@ -187,8 +189,9 @@ class PageCache final : public page::PageBorrower {
   // this page again.
   Epoch due(std::uint32_t soc, page::SnapshotPageId id) const;
 
-  // Hints for a find() to come; they need no pin. The first prefetches the line of the bucket. The
-  // second, once that has come, prefetches what is wanted of the page; false: it is not cached.
+  // Hints for a later find(); they need no pin. prefetch() prefetches the line of the bucket. When
+  // that has arrived, prefetch_page() prefetches the wanted part of the page; false: the page is
+  // not cached.
   void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
   bool prefetch_page(std::uint32_t soc, page::SnapshotPageId id, page::PagePart wanted) const {
     return index(soc).prefetch_page(id, wanted);
@@ -203,13 +206,13 @@ class PageCache final : public page::PageBorrower {
     CacheFrame frame;
     bool is_good;
   };
-  // Returns true if the page is cached. Else takes a frame for it, which no other page may come to;
-  // 0: none is due, or K11.
+  // Returns true if the page is cached. Otherwise takes a frame for it, which is the caller's until
+  // put_ahead(); 0: no frame is due, or K11 allows no more.
   bool find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFrame* frame);
   page::PageHeader* page_at(std::uint32_t soc, CacheFrame frame) const {
     return index(soc).page_at(frame);
   }
-  // Takes back all these frames, and caches the good pages.
+  // Takes back the frames of all these reads, and caches the good pages.
   void put_ahead(std::uint32_t soc, const Read* reads, std::uint32_t count);
   // Returns null if pages are not read ahead by the reader.
   std::unique_ptr<PagesInFlight> make_pages_in_flight(std::uint32_t soc);
@@ -222,7 +225,7 @@ class PageCache final : public page::PageBorrower {
   // Returns the reader that pages come from.
   PageReader* reader() const { return reader_; }
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
-  // Returns how many frames a part may have, borrowed ones included as far as lend() goes.
+  // Returns how many frames a part may have, with as many borrowed ones as PagePool::lend() gives.
   std::uint64_t frames_reachable(std::uint32_t soc) const {
     return parts_[soc]->memory->own_max() + parts_[soc]->memory->borrowed_max() / 8 * 7;
   }

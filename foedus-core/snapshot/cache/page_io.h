@@ -1,7 +1,7 @@
 #pragma once
-// PageWriter, PageReader: how composers write the pages of the snapshot that they make, and read
-// those of the one before. Their files are those of snapshot_writer.h and
-// snapshot_reader.h; tests put memory there.
+// PageWriter, PageReader: how composers write the pages of the snapshot that they make, and how
+// they and the page cache read those of finished snapshots. snapshot_writer.h and snapshot_reader.h
+// implement them for files; tests implement them in memory.
 
 #include <cstdint>
 #include <memory>
@@ -20,9 +20,9 @@ class PageWriter {
 
   // Returns the id that the next append() gives; null if the file has all its pages.
   virtual page::SnapshotPageId next_id() const = 0;
-  // Copies the page of kPageBytes at `page`, with the id and checksum of its place. The caller sets
-  // all else in it; its lock words must be 0. kTooLarge: the file has all the pages that an id can
-  // name. kOutOfSpace, kIoError. After an error the file is of no use any more.
+  // Copies the page of kPageBytes at `page`, and sets id and checksum in the copy. The caller sets
+  // everything else in the page; its lock words must be 0. kTooLarge: the file has all the pages
+  // that an id can name. kOutOfSpace, kIoError. After an error the file is of no use any more.
   virtual Result<page::SnapshotPageId> append(const page::PageHeader* page) = 0;
 };
 
@@ -35,15 +35,15 @@ class PageReads {
   // Waits for what is in flight.
   virtual ~PageReads() = default;
   // Reads pages that follow one another in a file, each to a place of its own. No other code
-  // touches these until next() has given `tag`, a number below kReadsMax of no read in flight.
-  // Waits for no page, and throws nothing. False: they are not read.
+  // touches these places until next() has given `tag`: a number below kReadsMax that no read in
+  // flight has. Waits for no page, and throws nothing. False: they are not read.
   virtual bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
                    std::uint32_t tag) = 0;
   // Makes the device begin with what was added.
   virtual void send() = 0;
   // Gives a read that has ended. If there is none, returns false, or with `waits` waits for the
   // next, if one was added at all. `good`: a bit for each page that passed all checks of
-  // PageReader::read(), which tells of the others what is wrong.
+  // PageReader::read(). A read() of a page without its bit returns what is wrong.
   virtual bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) = 0;
 };
 

@@ -102,7 +102,8 @@ bool PagesInFlight::finish(page::SnapshotPageId id) {
   return true;
 }
 
-// Puts all pages that have come into the cache.
+// Puts all pages that the device has read into the cache, and returns true if there were any. With
+// `waits`, waits for one.
 bool PagesInFlight::collect_some(bool waits) {
   std::uint64_t come = 0;
   std::uint64_t good = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// PagesInFlight: pages that one session has asked the device for and will look at soon. They come
-// straight into frames of the cache, where find() has them like all others.
+// PagesInFlight: pages that one session has asked the device for and will look at soon. They are
+// read straight into frames of the cache. Once they are collected, find() finds them there.
 //
 //   free --begin()--> gathered --> added --send()--> in flight --collect()--> cached, or given back
 //     ^                  |
@@ -10,9 +10,10 @@
 //       collects it. So the pages of one stripe that all sessions have in flight are at most a
 //       quarter of what the stripe keeps free (K7): the session that misses a page finds a frame
 //       whatever others have in flight.
-//   K12 begin(), send() and finish() ask files for pages, within the transaction whose pin keeps
-//       the snapshot. A page that is in flight afterwards keeps its file by the system or the queue
-//       (V10). At worst it is put into the cache under an id that no search asks for any more.
+//   K12 begin(), send() and finish() are called within a transaction, whose pin keeps the snapshot
+//       and its files. The file of a page that is in flight after that stays open in the system or
+//       in the queue (V10). At worst the page is put into the cache under an id that no search asks
+//       for any more.
 
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,9 @@ class PageCache;
 
 // The outcome of begin().
 enum class Begun : std::uint8_t {
-  kCached,   // it is there
-  kBegun,    // it is in flight
-  kRefused,  // there is no frame for it, or as many are in flight as can be
+  kCached,   // the page is in the cache
+  kBegun,    // the page is in flight
+  kRefused,  // there is no frame for it, or kPagesMax pages are in flight
 };
 
 class PagesInFlight {
@@ -45,10 +46,11 @@ class PagesInFlight {
   PagesInFlight(const PagesInFlight&) = delete;
   PagesInFlight& operator=(const PagesInFlight&) = delete;
 
-  // Begins to read the page, unless it is cached or in flight. Waits for no page. Pages that are
-  // begun one after the other and stand so in a file are one read of the device.
+  // Begins to read the page, unless it is cached or in flight. Waits for no page. Pages that follow
+  // one another in a file, and are begun in that order, become one read of the device.
   Begun begin(page::SnapshotPageId id);
-  // Makes the device begin with all pages. Without it, it begins with some of many.
+  // Makes the device begin with all pages that were begun. Without this call it begins whenever
+  // kSendMax reads were added.
   void send();
   // Waits for a page. Returns true once it is not in flight any more; false if it never was.
   bool finish(page::SnapshotPageId id);
@@ -74,10 +76,10 @@ class PagesInFlight {
   const std::uint32_t soc_;
   std::uint64_t used_ = 0;  // a bit for each place that is not free
   std::uint32_t gathered_count_ = 0;
-  std::uint32_t unsent_ = 0;  // reads that were added
+  std::uint32_t unsent_ = 0;  // reads that were added and not sent
   page::SnapshotPageId ids_[kPagesMax];
   CacheFrame frames_[kPagesMax] = {};
-  // The places of each read's pages, by its tag, which is that of the first.
+  // The places of a read's pages, by its tag, which is the place of its first page.
   std::uint8_t places_[kPagesMax][PageReads::kPagesMax] = {};
   std::uint8_t counts_[kPagesMax] = {};
   std::uint8_t gathered_places_[PageReads::kPagesMax] = {};

@@ -1,12 +1,12 @@
 #pragma once
-// How many pages of each file the roots of a snapshot lead to. The code that makes and abandons
-// pages counts them; nothing walks the trees. So a snapshot of any size takes over unseen what it
-// did not touch.
+// How many pages of each file the roots of a snapshot lead to. The code that makes and supersedes
+// pages counts them; no code walks the trees. So a glean takes over the pages that it does not
+// change without a look at them, however large the snapshot is.
 //
 //   F7  Each page is reached in one way, so it belongs to one storage. The counts of a storage
-//       change by the pages that were appended for it and by those that it leads to no more; those
-//       of a file are the sums over all storages. So a storage that is dropped takes its counts
-//       with it.
+//       change by the pages that were appended for it and by those to which it does not lead any
+//       more. The count of a file is the sum over all storages. So a storage that is dropped takes
+//       its counts with it.
 
 #include <cstdint>
 #include <map>
@@ -39,14 +39,16 @@ inline bool is_below_records(const page::PageHeader& page) {
 // Counts the pages that one storage has gained and lost.
 class PageAccounting {
  public:
-  // Count each page once. `page`: the page, or the first of several that follow one another.
+  // Count a page that the storage has gained, or `pages` pages that it has lost. Each page is
+  // counted once. `page`: the page, or the first of several that follow one another in a file.
   void append(page::SnapshotPageId id, const page::PageHeader& page);
   void supersede(page::SnapshotPageId id, const page::PageHeader& page, std::uint32_t pages = 1);
   // Adds the counts of another part of the same composition.
   void add(const PageAccounting& other);
 
-  // Changes the counts of the snapshot before to those of the next. kCorruption: more pages were
-  // superseded than there were; the caller puts the storage's name before the message.
+  // Changes the counts of the snapshot before to those of the next. kCorruption: the counts are
+  // impossible, mostly because more pages were superseded than there were; the caller puts the
+  // storage's name before the message.
   Status apply_to(std::vector<LivePages>* live) const;
 
  private:
@@ -56,7 +58,7 @@ class PageAccounting {
   };
   void change(page::SnapshotPageId id, const page::PageHeader& page, std::int64_t pages);
 
-  std::map<std::uint64_t, Change> changes_;  // by page id without the page: ascending as files
+  std::map<std::uint64_t, Change> changes_;  // by the bits of an id that name the file
 };
 
 // Sets live_pages of all files from the counts of the storages. Files without any are removed from

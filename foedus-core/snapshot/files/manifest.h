@@ -1,12 +1,12 @@
 #pragma once
-// The manifest: the complete description of one snapshot. Which storages there are, where their
-// roots lie, which files hold their pages, and up to which epoch all commits are in.
+// The manifest: the complete description of one snapshot. It says which storages there are, where
+// their roots lie, which files hold their pages, and up to which epoch all commits are in.
 //
 //   F2  A manifest gets its name only after its bytes, and the names of the files that it lists,
 //       are synced. So a manifest that is found is whole and its files exist. The newest one
 //       counts. If it is damaged that is an error, never a reason to take an older one.
-//   F3  Numbers grow. A number that is not above the newest manifest's is refused, by writers of
-//       snapshot files too: a file that a manifest may name is never replaced.
+//   F3  Numbers grow. write_manifest() refuses a number that is not above the newest manifest's, as
+//       SnapshotWriter does: a file that a manifest may name is never replaced.
 //
 // write_manifest():  manifest-new: write, sync │ sync_directory │ rename │ sync_directory
 //                    old one is the newest ───────────────────────►│ either │◄─── the new one is
@@ -56,8 +56,9 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Returns why no snapshot can be like this, in words; empty if one can. Checks limits and order of
-// all fields, names used twice, roots that no file of it holds, counts of pages that do not add up.
+// Returns in words why no snapshot can have this manifest; empty if one can. Checks limits and
+// order of all fields, names used twice, roots that lie in none of its files, and counts of pages
+// that do not add up.
 std::string problem_of(const Manifest& manifest);
 
 // Returns the entry of a storage; null: there is none, or no manifest.
@@ -67,16 +68,16 @@ inline page::SnapshotPageId root_in(const Manifest* manifest, page::StorageId id
   return storage == nullptr ? page::SnapshotPageId() : storage->root;
 }
 
-// Returns the bytes of its file. kTooLarge: more than kManifestBytesMax. REQUIRES:
+// Returns the bytes of a manifest's file. kTooLarge: more than kManifestBytesMax. REQUIRES:
 // problem_of(manifest) is empty.
 Result<std::string> encode_manifest(const Manifest& manifest);
 // Parses such bytes. kCorruption: encode_manifest() cannot have made them. kWrongVersion. `path` is
 // for messages.
 Result<Manifest> parse_manifest(std::string_view bytes, const std::string& path);
 
-// Makes the manifest the newest one, durably. The snapshot files of its number are finished, that
-// is synced.
-// REQUIRES: problem_of(manifest) is empty.
+// Makes the manifest the newest one, durably.
+// REQUIRES: problem_of(manifest) is empty; the snapshot files of its number are finished, that is
+// synced.
 // kAlreadyExists: its number is not above the newest one's. kTooLarge. kOutOfSpace, kIoError: the
 // newest one is still the one before, or, if a directory could not be synced, this one. The caller
 // looks which it is, and relies on neither until Device::sync_directory() succeeds.
@@ -94,16 +95,16 @@ Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber numb
 // Reads the newest manifest. kNotFound: there is none; the database has no snapshot yet.
 Result<Manifest> read_newest_manifest(device::Device* device);
 // Returns true if `newest`, from read_newest_manifest(), is neither `known`, which is durable, nor
-// a newer one.
+// a newer one. Returns false if the device failed.
 bool is_lost(const Result<Manifest>& newest, const Manifest& known);
 // Writes a lost manifest again, under a number above its own and those of all others that exist,
 // damaged ones included: there is no other copy of it. Errors as of write_manifest().
 Result<Manifest> restore_manifest(device::Device* device, const Manifest& known);
 
 // Removes a manifest that is not the newest. Its files become orphaned files (orphaned_files.h)
-// unless another manifest lists them. After a power failure it may exist again, and its files with
-// it, until remove_orphaned_files() has returned. kInvalidArgument: it is the newest one.
-// kNotFound.
+// unless another manifest lists them. Until remove_orphaned_files() has returned, the removal is
+// not durable: a power failure may bring the manifest back, whose files still exist then.
+// kInvalidArgument: it is the newest one. kNotFound.
 Status remove_manifest(device::Device* device, page::SnapshotNumber number);
 
 }  // namespace foedus::snapshot

@@ -19,7 +19,7 @@ namespace foedus::snapshot {
 inline constexpr std::uint32_t kManifestFormatVersion = 2;
 inline constexpr std::uint64_t kManifestMagic = 0x494e414d44454f46;  // "FOEDMANI"
 inline constexpr std::string_view kNewManifestName = "manifest-new";
-// The most that a reader holds in memory: eight million partition boundaries.
+// Bounds the memory that a reader of a manifest needs: eight million partition boundaries.
 inline constexpr std::size_t kManifestBytesMax = 64u << 20;
 
 struct ManifestHeader {

@@ -51,8 +51,8 @@ Status look_for(device::Device* device, const Manifest& known) {
                                                    " is damaged or gone: nothing is removed");
 }
 
-// Opens a file before its removal. If that fails, for lack of descriptors or memory, it is removed
-// all the same.
+// Opens a file before its removal. If the open fails, for lack of descriptors or memory, the caller
+// removes the file all the same.
 void keep_open(device::Device* device, const std::string& name, device::OpenFiles* files) {
   base::trying([&] {
     auto file = device->open(name, device::Access::kRead);

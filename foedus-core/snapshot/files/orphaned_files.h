@@ -1,6 +1,6 @@
 #pragma once
-// Orphaned files: those of snapshots that a crash cut short, and of snapshots that no
-// manifest needs any more. They are known by name and number alone; their bytes are never read.
+// Orphaned files: those of snapshots that a crash or an error cut short, and those that no manifest
+// lists any more. They are known by name and number alone; their bytes are never read.
 //
 //   F4  Nothing is removed before the newest manifest is durable. A snapshot file is removed only
 //       after the removal of every manifest that named it is durable. So whatever a crash leaves of
@@ -42,9 +42,10 @@ struct ListedFiles {
 Result<ListedFiles> find_listed(device::Device* device);
 
 // Removes all orphaned files, durably. Without orphaned files it changes nothing. `known`: the
-// newest manifest, if the caller knows it, else null. kCorruption, and nothing is removed, if that
-// one is lost: its files are in no other manifest, and while they exist it can be written again.
-// `removed`: receives the files, open; their space is free when they are closed. Null: at once.
+// newest manifest, if the caller knows it, else null. kCorruption, and nothing is removed: that
+// manifest is lost. No other manifest lists its files, and while they exist it can be written
+// again. `removed`: receives the files, open; their space is free when they are closed. Null: their
+// space is free at once.
 Status remove_orphaned_files(device::Device* device, const Manifest* known = nullptr,
                              device::OpenFiles* removed = nullptr);
 
