@@ -15,17 +15,19 @@
 namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
-  std::vector<std::string> dirs = {};  // as FileOptions::dirs; all that hold files of it
-  // As TierOptions::ssd_dirs. The snapshot is written to the other tier.
+  // As FileOptions::dirs: all other directories that hold files of the database.
+  std::vector<std::string> dirs = {};
+  // As TierOptions::ssd_dirs. The new snapshot is written to the memory tier.
   std::vector<std::string> ssd_dirs = {};
   std::uint32_t socs = 0;      // over which the reducers' memory is spread; 0: the machine's
   std::uint32_t mappers = 0;   // 1..64; 0: one for each SOC
-  std::uint32_t reducers = 0;  // also of composers and files; as `mappers`
+  std::uint32_t reducers = 0;  // also the number of composers and of files; values as `mappers`
   // Memory of each reducer in bytes, at least 131072; records that do not fit are spilled. Three
-  // eighths of it must hold any row. With less than 12 MiB a reducer may use memory for one row
-  // beside it.
+  // eighths of it must hold any row. With less than 12 MiB a reducer may use additional memory for
+  // one row (G20).
   std::uint64_t reducer_bytes = 128u << 20;
-  std::uint32_t snapshots_kept = 1;  // the newest of different epochs; at least 1
+  // How many snapshots of different epochs stay, the newest ones; at least 1.
+  std::uint32_t snapshots_kept = 1;
   ReclaimOptions reclaim = {};
   LogSink sink;  // receives lines for an operator; may be empty
 };

@@ -62,7 +62,8 @@ Result<snapshot::Manifest> Glean::compose(GleanReport* report) {
   return made;
 }
 
-// Once this has returned, nothing writes any more, so that written files can be removed (G41).
+// Once this has returned, no task writes to the files any more, so that compose() can remove them
+// (G41).
 Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
   if (has_failed_) {  // G44
     FOEDUS_CHECK(sorted_->begin_streams());
@@ -87,8 +88,8 @@ Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
   return manifest;
 }
 
-// Removes the files that no manifest lists. The files of the previous snapshot stay, because its
-// manifest may be lost (E27).
+// Removes the files that no manifest lists. If the manifest of the previous snapshot is lost (E27),
+// fails and removes nothing: the files of that snapshot would be among them.
 Status Glean::remove_orphaned_files() const {
   return snapshot::remove_orphaned_files(order_.device, order_.previous);
 }

@@ -4,10 +4,9 @@
 // Transactions may run meanwhile; nothing here knows of volatile pages.
 //
 //   G41 Until the manifest has its name, the files written so far are orphaned files; afterwards
-//   the
-//       snapshot is complete and readable by itself. A glean that fails removes its orphaned files
-//       if it can, because the log may need the room. Once the manifest has its name, even if that
-//       is not durable yet, no file of the glean is an orphaned file.
+//       the snapshot is complete and readable by itself. A glean that fails removes its orphaned
+//       files if it can, because the log may need the space. Once the manifest has its name, even
+//       if that is not durable yet, no file of the glean is an orphaned file.
 //   G42 Equal records, an equal previous snapshot and an equal partition table give equal files,
 //       whatever the number of mappers and their memory.
 //   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
@@ -33,8 +32,8 @@ class StageClock;
 // REQUIRES: one glean of a directory at a time.
 class Glean {
  public:
-  // REQUIRES: `order` and all that it points to outlive the glean. The manifest before may be
-  // replaced by one of the same snapshot while compose() does not run.
+  // REQUIRES: `order` and all that it points to outlive the glean. While compose() does not run,
+  // the previous manifest may be replaced by another one of the same snapshot.
   explicit Glean(const engine::GleanOrder& order) : order_(order) {}
   Glean(const Glean&) = delete;
   Glean& operator=(const Glean&) = delete;
@@ -43,8 +42,8 @@ class Glean {
   // number of the order is out of its range. Returns errors of the log, and of the device if
   // records had to be spilled. Called once.
   Status sort();
-  // Does the same with these partitions instead of those that the order's samples ask for.
-  // REQUIRES: the numbers of the order are in their ranges.
+  // Maps and reduces the log with the given partitions, instead of those that follow from the
+  // order's samples. REQUIRES: the numbers of the order are in their ranges.
   Status sort(PartitionTable table);
   // Writes the snapshot, and returns its manifest, which is durable. `report`: of both steps.
   // Returns errors of the previous snapshot and of the device. The newest snapshot is then still
@@ -63,7 +62,7 @@ class Glean {
   std::optional<PartitionTable> table_;
   std::optional<MapReduce> sorted_;
   GleanReport sort_report_;  // of sort() alone
-  bool has_failed_ = false;  // the last compose()
+  bool has_failed_ = false;  // the last compose() has failed
 };
 
 }  // namespace foedus::gleaner

@@ -58,8 +58,8 @@ Status MapReduce::begin_streams() {
   return {};
 }
 
-// Returns the memory of a reducer, on its SOC. A kept piece goes to the reducer that had it before.
-// REQUIRES: the reducers before it have theirs.
+// Returns the memory of a reducer, on its SOC. A piece that was kept from an earlier glean goes to
+// the reducer of the same number. REQUIRES: the reducers of lower numbers have their memory.
 Result<char*> MapReduce::memory_of(std::uint32_t reducer) {
   const std::uint64_t bytes = order_.reducer_bytes;
   std::vector<numa::SocMemory>& pieces = order_.memory == nullptr ? memory_ : *order_.memory;

@@ -76,8 +76,8 @@ Status SnapshotComposer::join_storages() {
   return {};
 }
 
-// Returns what the partitions have of a storage, in their order; nothing if none has a record of
-// it.
+// Returns the subtrees of a storage from all partitions, in their order. A partition without a
+// record of it composes its range now, from old pages alone.
 Result<std::vector<Subtree>> SnapshotComposer::subtrees_of(std::size_t index) {
   std::vector<Subtree> subtrees;
   for (const auto& composer : composers_) {

@@ -5,7 +5,7 @@ namespace foedus::gleaner {
 namespace {
 
 constexpr std::uint64_t kProgressUs = 50'000;  // between two calls of GleanOrder::progress
-constexpr std::uint64_t kGivenUpUs = 10'000;   // between two of is_given_up
+constexpr std::uint64_t kGivenUpUs = 10'000;   // between two calls of GleanOrder::is_given_up
 
 }  // namespace
 

@@ -29,7 +29,7 @@ class PartitionComposer final : public base::Task {
     base::WaitPoint* finished = nullptr;
     const PartitionTable* table = nullptr;
     const std::vector<storage_meta::StorageMeta>* storages = nullptr;  // those of the table
-    const std::vector<page::SnapshotPageId>* roots = nullptr;          // previous ones, same places
+    const std::vector<page::SnapshotPageId>* roots = nullptr;  // the old ones, in the same order
     snapshot::SnapshotFiles* previous = nullptr;
     PartitionRecords* records = nullptr;
     snapshot::SnapshotWriter* writer = nullptr;
@@ -54,7 +54,7 @@ class PartitionComposer final : public base::Task {
 
   const Status& status() const { return status_; }
   std::uint64_t cpu_us() const { return cpu_us_; }  // processor time of all steps
-  // Returns the subtrees of the storage at that place; nothing if the partition has no record of
+  // Returns the subtrees of the storage with this index; nothing if the partition has no record of
   // it.
   const std::optional<std::vector<Subtree>>& subtrees(std::size_t index) const {
     return subtrees_[index];

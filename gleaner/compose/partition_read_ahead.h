@@ -4,9 +4,8 @@
 // composing goes on meanwhile.
 //
 //   G68 It reads the records in the reducer's memory, which does not change meanwhile. Spilled runs
-//       are left out. If a storage has several groups, they take turns by
-//       windows, the group with the lowest position first, which is about the order of the
-//       composer.
+//       are left out. If a storage has several groups, the next window is taken from the group
+//       whose next record has the lowest position, which is about the order of the composer.
 
 #include <cstdint>
 #include <vector>

@@ -24,7 +24,7 @@ using storage::masstree::TreePage;
 
 // A page, and the records that fall into it.
 struct Wanted {
-  Subtree page;            // its positions; in a Master-Tree, its layer's
+  Subtree page;            // its range: positions; slices in a lower layer of a Master-Tree
   std::uint8_t layer = 0;  // of a Master-Tree
   unsigned bits = 0;       // length of the prefix, in a hash storage
   std::size_t begin = 0;

@@ -69,10 +69,10 @@ class KeyHistory {
     return record.position == position_ && record.log->key() == key_;
   }
 
-  // Makes the records. REQUIRES: no add() between this and clear().
+  // Makes the records that the history is folded to. REQUIRES: no add() between this and clear().
   void finish();
   std::size_t record_count() const { return made_.size(); }
-  // Returns one of them, valid until clear().
+  // Returns a record that finish() has made, valid until clear().
   const StreamRecord& record(std::size_t index) const { return made_[index]; }
 
   // Returns the number of parts that were compared so far, for all keys.

@@ -131,7 +131,7 @@ std::optional<Inbox::Half> Inbox::take() {
     const Half half{is_second ? second : first, reserved_of(word) * kUnitBytes,
                     is_second ? first : second, (word & kLast) != 0};
     if (half.is_last) return half;
-    // order: release, pairs with reserve(): this thread has read the half that opens now. The
+    // order: release, pairs with try_reserve(): this thread has read the half that opens now. The
     // exchange fails if the last writer ends meanwhile.
     if (word_.compare_exchange_acq_rel(word, is_second ? 0 : kSecondHalf)) {
       runtime_->wake(&room_);
@@ -143,7 +143,7 @@ std::optional<Inbox::Half> Inbox::take() {
 // The consumer is notified of each change to a fuller state: by try_reserve() at the middle, and by
 // the last announcement at the end.
 Inbox::Fill Inbox::fill() const {
-  // order: acquire, as in take(), though only kLast says something of the bytes.
+  // order: acquire, as in take(), though only Fill::kLast says that the blocks are whole.
   const std::uint64_t word = word_.load_acquire();
   if ((word & kLast) != 0) return is_complete(word) ? Fill::kLast : Fill::kLittle;
   const bool is_much =

@@ -1,8 +1,9 @@
 #pragma once
 // Mapper: the task that reads log records and deals them out to the reducers (paper §7.3).
 //
-//     a record --of an epoch, a storage and a shape that can be--> the open block of its partition
-//     --full--> announced, and another opened; a record larger than a block has its own
+//     record --its epoch, storage and shape are possible--> the open block of its partition
+//     --block is full--> announced, and another one opened; a record larger than a block gets a
+//     block of its own
 //
 //   G16  A record is copied once, from where it was read to where its reducer will find it. The
 //        mapper does not sort: the reducer has more of the records, and sorts them once (G23).

@@ -129,7 +129,7 @@ std::vector<std::uint64_t> choose_boundaries(const storage_meta::StorageMeta& me
   });
   const std::vector<Group> groups =
       group(samples, std::min(kGroupsPerPartition * partitions, kGroupsMax), socs);
-  // If few positions hold all samples, no division keeps the shares.
+  // If all samples are of few positions, no division gives even shares.
   if (groups.size() < 2 * partitions) return equal_ranges(meta, partitions);
   std::vector<std::uint64_t> boundaries;
   for (const std::size_t begin : Choice(groups, partitions, socs, samples.size()).run()) {

@@ -16,7 +16,7 @@ using storage::masstree::InteriorPage;
 using storage::masstree::Slot;
 using storage::masstree::TreePage;
 
-constexpr std::uint32_t kAnyLevel = ~0u;  // a root's
+constexpr std::uint32_t kAnyLevel = ~0u;  // a root may have any level
 
 class MasstreeMove {
  public:

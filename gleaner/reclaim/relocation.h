@@ -14,8 +14,9 @@
 //   G65 The walk writes the live pages of victims and the pages above them. Each is written once
 //       and after those below it, in the order of the walk. The same manifest and victims give the
 //       same bytes.
-//   G72 The children of a page are announced before the walk reads the first of them. A device that
-//       serves many reads at a time then does so. It changes nothing else.
+//   G72 The children of a page are announced before the walk reads the first of them, so that a
+//       device that serves many reads at a time can begin with all of them. Announcements change
+//       nothing else.
 
 #include <cstdint>
 #include <set>
@@ -62,8 +63,8 @@ class Relocation {
   // Returns true if the walk has to follow the pointers in records.
   bool wants_records() const { return below_records_left_ > 0; }
 
-  // Announces that the page is read soon, so that the device starts while other pages are walked. A
-  // hint.
+  // Announces that the page is read soon, so that the device can begin while other pages are
+  // walked. An announcement is a hint.
   void announce(page::SnapshotPageId id) { reader_->will_read(id); }
   // Reads a page of the storage. kCorruption: it is of another storage, or of neither kind.
   Status read(page::SnapshotPageId id, page::PageKind kind, page::PageKind or_kind,

@@ -28,8 +28,8 @@ const StreamRecord* CompactedStream::next() {
   return record;
 }
 
-// Returns the next record that is not superseded (G14), and leaves the others in place. Most keys
-// have a single such record; else their histories are folded.
+// Returns the next record that is not superseded (G14), without a copy. Most keys have a single
+// such record. If a key has more, its history is folded, and the first result is returned.
 const StreamRecord* CompactedStream::next_unsuperseded() {
   do {
     if (ahead_ == nullptr || !fetch()) return nullptr;

@@ -46,10 +46,10 @@ void deal_out(const SortItem* from, SortItem* to, std::size_t count, Digit digit
   for (std::size_t i = 0; i < count; ++i) to[(*places)[digit.of(from[i].position)]++] = from[i];
 }
 
-// Sorts `from` by the word in `position`; the result is in `to` or in `from`. Bits that are equal
-// in all items cost little: indexes and slices have many. If all items fit into a cache, sorts from
-// the lowest differing bits to the highest. Else sorts by the highest digit first, and then the
-// items that share its value.
+// Sorts `from` by the word in `position`. `is_wanted_in_to`: the result is to be in `to`, not in
+// `from`. Bits that are equal in all items cost little: indexes and slices have many. If all items
+// fit into a cache, sorts from the lowest differing bits to the highest. Else sorts by the highest
+// digit first, and then the items that share its value.
 void radix_sort(SortItem* from, SortItem* to, std::size_t count, bool is_wanted_in_to) {
   std::uint64_t differing = 0;
   if (count < kRadixMin) {

@@ -9,8 +9,8 @@
 
 namespace foedus::gleaner {
 
-// Sorts the items of records of one storage into the order G2. `memory`: the reducer's memory, in
-// which items count units. `scratch`: room for as many items. It is a radix sort by position.
+// Sorts the items of records of one storage into the order of G2. `memory`: the reducer's memory,
+// in which items count units. `scratch`: room for as many items. It is a radix sort by position.
 // Records with one position are sorted by the next 8 bytes of their keys, by TIDs if their keys are
 // equal, or by comparisons if they are few. REQUIRES: fewer than 2^32 items.
 void sort_items(const char* memory, StorageKind kind, SortItem* items, SortItem* scratch,

@@ -54,7 +54,7 @@ class Merge {
   // at a time: the last one that was fetched. REQUIRES: next() did not return null.
   Status fetch() { return winner_->fetch(); }
 
-  // Returns how many records next() has left so far. Any thread.
+  // Returns how many records next() has passed so far. Any thread.
   std::uint64_t records_merged() const {
     return records_merged_.load_relaxed();  // order: relaxed, a statistic
   }

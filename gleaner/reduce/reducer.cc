@@ -248,7 +248,7 @@ std::size_t Reducer::divide_chunks() {
   return chunks_bytes_ / (2 * chunk_bytes_);
 }
 
-// Opens a run. `place`: number of the two chunks that it uses of those of divide_chunks().
+// Opens a run. `place`: the run uses the pair of chunks with this number (divide_chunks()).
 Result<std::unique_ptr<RunReader>> Reducer::open_run(const Run& run, std::size_t place) {
   char* const begin = large_.memory == chunks_ ? chunks_ + large_.bytes : chunks_;
   return RunReader::open(device_, run.id, begin + place * 2 * chunk_bytes_, chunk_bytes_, large_);

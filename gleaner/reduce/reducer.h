@@ -17,9 +17,9 @@
 //        records are merged with the runs.
 //   G20  A reducer takes the memory that it was given, and one chunk for the run that it writes.
 //        While a merge of runs gives out a record larger than a chunk, the record takes a place in
-//        that memory, one at a time however many runs have some. If a half has no room for it and
-//        four chunks, it takes memory beside. Copies of one key's history that is folded are not
-//        counted.
+//        that memory, one at a time however many runs have such records. If a half has no room for
+//        the record and four chunks, the reducer allocates memory for the record. Copies of one
+//        key's history that is folded are not counted.
 //   G21  Runs are removed when the reducer is destroyed, and when it fails. remove_orphaned_runs()
 //        removes those of a crash before the next glean.
 //   G22  Equal records give equal streams, whichever mappers shipped them, in whatever blocks,
@@ -94,8 +94,8 @@ class Reducer : public base::Task, public PartitionRecords {
   Status begin_streams();
   // REQUIRES: status() and those of all mappers are ok.
   Result<std::optional<StorageStream>> next_storage() override;
-  // Returns how many records were read of the streams that next_storage() has returned and left
-  // since.
+  // Returns how many records were read from streams of next_storage() that a later next_storage()
+  // has ended.
   std::uint64_t records_streamed() const { return records_streamed_; }
   // Returns how many records all streams have taken so far. Any thread, while they are read.
   std::uint64_t records_merged() const { return merge_->records_merged(); }

@@ -14,7 +14,7 @@ namespace {
 // leave a part of the area to the scratch.
 constexpr std::uint64_t kRecordBytesMin =
     sizeof(RecordEntry) + log::LogRecord::size_of(0, 0) + sizeof(SortItem);
-constexpr std::uint64_t kAreaShare = 3;  // of area_bytes_for()
+constexpr std::uint64_t kAreaShare = 3;  // area_bytes_for() is 1/3 of the blocks' bytes
 static_assert(kAreaShare * sizeof(SortItem) < kRecordBytesMin);
 
 }  // namespace

@@ -2,7 +2,8 @@
 // SortedRecords sorts the items of the records of some blocks into the order of storages and G2.
 // The records do not move.
 //
-//   items of all blocks --deal()--> those of each storage together --sort_next()--> sorted groups
+//   items of all blocks --distribute()--> those of each storage together --sort_next()--> sorted
+//     groups
 //
 //        area: | items, storage by storage                  | scratch of the sort |
 //
@@ -33,8 +34,8 @@ class SortedRecords {
   // scratch of at least a quarter of it.
   static std::uint64_t area_bytes_for(std::uint64_t block_bytes);
 
-  // Deals out the items of the blocks by storage, and forgets any before. The blocks stay unchanged
-  // from now on.
+  // Deals out the items of the blocks by storage, and forgets items of earlier blocks. The blocks
+  // must stay unchanged from now on.
   void distribute(const std::vector<const BlockHeader*>& blocks);
   // Sorts one group. Returns false if all are sorted.
   bool sort_next();

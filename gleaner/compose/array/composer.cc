@@ -138,7 +138,7 @@ class OpenPages {
     for (std::uint32_t level = 0; level <= highest; ++level) {
       const std::uint64_t number = std::exchange(numbers_[level], kClosed);
       if (number == kClosed || !is_ours(level, number)) continue;
-      // A page that was read, not initialized, keeps its old id until it is appended.
+      // The page id is not 0 if the page was read from the previous snapshot: then it is replaced.
       const page::PageHeader& header = *blocks_[level].header();
       if (header.page_id != 0) composition_.supersede(header);
       FOEDUS_TRY(const SnapshotPageId id, composition_.append(&header));
@@ -204,8 +204,8 @@ Status check(const storage_meta::StorageMeta& meta, std::uint64_t index,
   return {};
 }
 
-// Changes the record as commit changed the volatile one (array_storage.cc, change()). A TID below
-// the record's says that the log was gleaned before: an increment would count twice.
+// Changes the record as commit changed the volatile one (array_storage.cc, change()). A log record
+// with a TID below the record's was gleaned before: its increment would count twice.
 Status fold(const storage_meta::StorageMeta& meta, const log::LogRecord& log,
             page::RecordHeader* record) {
   const page::Tid tid = page::Tid(log.tid).without(page::Tid::kFlags);
@@ -236,7 +236,7 @@ std::uint64_t align_array_boundary(const storage_meta::StorageMeta& meta, std::u
 Result<std::vector<Subtree>> compose_array(const Composition& composition,
                                            const PositionRange& range, RecordStream* records) {
   const storage_meta::StorageMeta& meta = *composition.meta;
-  // After the last record no page is divided.
+  // Boundaries after the last record divide no page, so they need not be aligned.
   FOEDUS_INVARIANT(
       range.begin >= meta.records || align_array_boundary(meta, range.begin) == range.begin,
       range.begin, meta.records);

@@ -2,10 +2,10 @@
 // Composer of hash storages. The trie on the hash is built anew where records fall, with bins as
 // large as fit one page. The rest of the trie stays as it was.
 //
-//   range --build(): as the old groups of digits are, halved until one group is left--> group
-//   group --nothing falls into it--> its old page, not looked at (G6)
-//         --an old interior page--> build() of its digits
-//         --an old bin, or nothing--> HashMerge, --fresh(): halved until it fits--> bins
+//   range --build(): halved until the digits of a part have one old page, or none--> part
+//   part --no record falls into it--> its old page, not looked at (G6)
+//        --an old interior page--> build() of its digits
+//        --an old bin, or none--> HashMerge, --fresh(): halved until it fits--> bins
 //   two halves --each is empty or one new bin, together they fit--> one bin, not written yet
 //
 //   So a bin has the shortest prefix for which its records fit, as far as the halves were touched.

@@ -5,9 +5,9 @@
 // deleted or moved.
 //
 //   G50  Records of a bin lie in the order of hash and key, over all pages of its chain.
-//   G51  A null pointer is an empty bin of all digits that it owns. Unless pages beside it ask for
-//        fewer, it owns as many digits as a first touch makes one bin (or, at a higher level, one
-//        page) of.
+//   G51  A null pointer is an empty bin of all digits that it owns. It owns as many digits as the
+//        first record of an empty storage would get for its bin (at a higher level: for its page).
+//        Where pages of neighbouring digits leave fewer, it owns these.
 
 #include <array>
 #include <cstdint>

@@ -19,9 +19,9 @@
 
 namespace foedus::gleaner {
 
-// Returns the pages of `range` without gaps, of each level at most as many as three interior pages
-// have children (G69). The ends of `range` may be any slices. Pages of the previous snapshot that
-// cross an end are made anew.
+// Returns the pages of `range`, without gaps between them. Of each level there are at most as many
+// as three interior pages can lead to (G69). The ends of `range` may be any slices. Pages of the
+// previous snapshot that cross an end are made anew.
 //
 // `fences`: ascending slices of the first layer. Where pages are written, border pages begin at
 // them, and so do the pages of level 1 above. Reused pages stay as they are.

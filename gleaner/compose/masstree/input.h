@@ -27,13 +27,13 @@ class MasstreeInput {
   // Returns the key of the next records. REQUIRES: !is_at_end().
   std::string_view key() const { return next_->log->key(); }
 
-  // Returns true if the next key is longer than `prefix`, begins with it, and has a next slice of
-  // at most `last`. An empty prefix fits any key. So the key is of the page whose last slice is
-  // `last`, once all keys before that page were taken.
+  // Returns true if the next key is longer than `prefix`, begins with it, and its slice after the
+  // prefix is at most `last`. An empty prefix fits any key. If all keys before a page were taken,
+  // and `last` is the page's last slice, the key is of that page.
   bool is_within(std::string_view prefix, std::uint64_t last) const;
 
-  // Folds all records of key() into `old`, the record in the previous snapshot; null: there is
-  // none. kCorruption: the records contradict it (G8), or are not in order.
+  // Folds all log records of key() into `old`, the record in the previous snapshot; null: there is
+  // none. kCorruption: the log records contradict the old record (G8), or are not in order.
   Status fold(const MasstreeRecord* old);
 
   // Return the result of fold(), valid until it is called again.
@@ -47,7 +47,8 @@ class MasstreeInput {
   bool is_single_put() const {
     return next_->log->type == log::LogRecordType::kPut && records_->is_last_of_key();
   }
-  // Returns that put, valid until the next key is asked for. REQUIRES: is_single_put().
+  // Returns the only record of key(), valid until the next key is asked for. REQUIRES:
+  // is_single_put().
   MasstreeRecord single_put() const {
     return {page::Tid(next_->log->tid), next_->log->payload(), {}};
   }

@@ -63,13 +63,13 @@ class MasstreeLayer {
 
   // ---- pages of the previous snapshot
 
-  // Returns true if the page that begins there cannot be reused, because no key was added between
-  // it and the last reused page (G62).
+  // Returns true if the old page that begins at `begin` must be made anew, because the range before
+  // it, from the last reused page on, has no key left and needs a page that takes it over (G62).
   Result<bool> owes(std::uint64_t begin);
   // Reuses the page. REQUIRES: !owes(), and all of the page is in the range.
   Status reuse(const Subtree& page);
-  // Returns true if the last reused page must be made anew, because no key was added after it
-  // (G62).
+  // Returns true if the last reused page must be made anew, because the range after it has no key
+  // and needs a page that takes it over (G62).
   Result<bool> owes_end();
   // Takes the last reused page back, and returns it. REQUIRES: owes_end().
   Subtree take_back();
@@ -114,8 +114,8 @@ class MasstreeLayer {
   void share_spilled();
   Status push_held();
   Status finish_pages();
-  // Ends the layer, and makes the entry its root or only record. Returns false if no record is
-  // left.
+  // Ends the layer, and makes `entry` lead to its root, or hold its only record (G61). Returns
+  // false if no record is left.
   Result<bool> finish_into(MasstreeGroup::Entry* entry);
   void take_only_record(MasstreeGroup::Entry* entry);
 

@@ -97,8 +97,8 @@ bool MasstreeLevels::is_edge(std::span<const Subtree> children) const {
   return is_first && (edge_.empty() || edge_.back().level < first.level);
 }
 
-// Returns the children from the highest level down: those of a level come before all of lower
-// levels.
+// Returns the children of the first pages, whose levels ascend, and then the waiting children from
+// the highest level down: those of a level come before all of lower levels.
 std::vector<Subtree> MasstreeLevels::finish_row() {
   FOEDUS_INVARIANT(!is_empty());
   std::vector<Subtree> row = std::move(edge_);

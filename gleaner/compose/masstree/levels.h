@@ -2,8 +2,8 @@
 // MasstreeLevels makes the interior pages above the pages of one layer, or of a part of one, from
 // left to right. At each level the children of at most two pages wait.
 //
-//   push(child) --> waiting below the level above --two pages full, or a child of its own level
-//     comes--> append, push(page) --> …
+//   push(child) --> waits at its level --the children of two pages wait, or a child of a higher
+//     level comes--> append() makes a page of the level above, which waits at its level --> …
 //
 //   Children may be of any level: pages of records, or whole subtrees of the previous snapshot.
 //   Before a child is added, children that wait at lower levels become pages, so that all paths

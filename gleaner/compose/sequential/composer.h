@@ -1,7 +1,6 @@
 #pragma once
-// Composer of sequential storages. Nothing is merged with the previous snapshot, because the
-// records of a glean come after its records. They become one run of full pages
-// (sequential_snapshot_page.h).
+// Composer of sequential storages. The records of a glean come after those of the previous
+// snapshot, so nothing is merged. They become one run of full pages (sequential_snapshot_page.h).
 //
 //   stream --> open record page --full--> appended, …, --end--> newest runs page with one run more
 //
