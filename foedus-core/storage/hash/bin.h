@@ -1,5 +1,5 @@
 #pragma once
-// Search, append and successors within one bin, whatever transaction asks.
+// Searches one bin, appends to it and finds its successors. Nothing here knows of transactions.
 
 #include <cstdint>
 #include <string_view>
@@ -19,11 +19,11 @@ struct PageSource {
   std::uint32_t soc;
 };
 
-// A key's record, or the bin in which it is missing. If the bin is in a snapshot, the transaction
-// has remembered the pointer that led there; bin and version say nothing then.
+// A key's record, or the bin in which the key is missing. If the bin is in a snapshot, the
+// transaction has remembered the pointer that led there, and only the two flags are set.
 struct KeyPosition {
   bool is_cold = false;                  // the bin is in a snapshot: bin, page and record are null
-  bool is_cold_found = false;            // there is such a record, and the wanted part is copied
+  bool is_cold_found = false;            // the snapshot has the key, and the wanted part is copied
   HashBinPage* bin = nullptr;            // head of the bin
   page::PageVersion version;             // of the bin, loaded before it was searched
   HashBinPage* page = nullptr;           // of the record
@@ -36,10 +36,10 @@ struct KeyPosition {
 enum class Search : std::uint8_t {
   kFound,
   kMissing,
-  kUnsettled,  // a moved record, its copy not yet there: look again from the root (H4)
+  kUnsettled,  // a record is moved, its copy was not found: search again from the root (H4)
 };
 
-// The number of tries for the lock of a bin, for a change that can do without it.
+// The number of tries for the lock of a bin, where the caller can go on without that lock.
 inline constexpr unsigned kBinSpins = 100;
 
 inline HashBinPage* bin_of(page::PagePool& pool, std::uint64_t id) {
@@ -64,21 +64,22 @@ inline HashBinPage* next_of(page::PagePool& pool, const HashBinPage* page) {
 // Returns the successor of a moved bin that covers `hash`.
 HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash);
 
-// Looks at the records of one page. True: `found` is a live one.
+// Searches one page for the record of `key` that is not moved; it may be deleted. True: page,
+// record and place of `found` are set. A moved record of `key` sets *saw_moved.
 bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, KeyPosition* found,
                  bool* saw_moved);
-// Looks for the live record of `key` in all pages of `bin`, and fills in `found` except for
-// version.
+// Searches all pages of `bin` for the record of `key` that is not moved, and sets all of `found`
+// except version.
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                   KeyPosition* found);
 
-// Makes an empty page of a bin, which no other session can reach. `head` null: it is the head
-// itself. Returns null if there are no pages.
+// Makes an empty page of a bin, which no other session can reach. If `head` is null, the page is
+// the head. Returns null if no page is free.
 HashBinPage* make_bin_page(const PageSource& source, std::uint64_t prefix, unsigned prefix_bits,
                            const HashBinPage* head);
 // Takes back pages that were never reachable: `bin` and the pages chained to it; null is allowed.
 void release_bin(const PageSource& source, HashBinPage* bin);
-// Retires the pages of a bin that no pointer leads to.
+// Retires all pages of `bin`. REQUIRES: no pointer leads to it.
 void retire_bin(const PageSource& source, HashBinPage* bin);
 
 // Appends a record after all others of `page`, complete but for its payload; not visible before

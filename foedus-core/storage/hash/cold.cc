@@ -39,7 +39,7 @@ struct ColdPointer {
   page::DualPagePointer* pointer;
   HashInteriorPage* holder;  // null: the root
   page::DualPageIds ids;
-  std::uint32_t owner;  // its place
+  std::uint32_t owner;  // index of the pointer in `holder`
   std::uint32_t span;   // digits that it owns
 
   // Returns the bits after which the page below spreads, or that the bin below has.
@@ -98,7 +98,8 @@ class ColdSearch {
         holder = interior_of(page);
         continue;
       }
-      // A bin may have been replaced or dropped since, or be another digit's (H2).
+      // The bin may have been replaced or dropped since the load of the pointer. Or the owner that
+      // was read is older than the pointer, and the bin is of other digits (H2).
       HashBinPage* bin = as_bin(page);
       if (!bin->covers(hash_)) return Step::kAgain;
       while (bin->header.load_version().is_moved()) bin = successor_of(*source_.pool, bin, hash_);
@@ -127,8 +128,8 @@ class ColdSearch {
     return is_found ? Step::kDone : Step::kFailed;
   }
 
-  // Makes the page volatile (H9). One of several sessions wins; kAgain: this one did not, or the
-  // holder has gone.
+  // Makes the page volatile (H9). Of several sessions that try, one wins. kAgain: another one won,
+  // or the interior page that has the pointer was moved or dropped.
   Step materialize(const ColdPointer& cold, page::PageHeader** page) {
     page::PageHeader* const made = cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
     if (made == nullptr) return Step::kFailed;
@@ -152,7 +153,8 @@ class ColdSearch {
     }
     if (followed) {
       ctx_.sets().pointers().remove(cold.pointer, cold.ids);
-      // Born with what it has; the version may have grown since.
+      // The bin's birth_version counts the records of the copy, which are those that the
+      // transaction has read. Its version may count more by now.
       const bool is_bin = made->kind == page::PageKind::kHashBin;
       if (is_bin) ctx_.sets().remember_page(made, page::PageVersion(made->birth_version), control_);
     }
@@ -160,10 +162,10 @@ class ColdSearch {
     return Step::kDone;
   }
 
-  // Installs the page (O10). That the pointer is as it was seen does not say that it was so all the
-  // time. Another bin may have been installed, written to, spread and dropped since `made` was
-  // made. So two things are done under the lock that both changes took: the birth of `made` is read
-  // (Q3), and the digits that the pointer owns are looked at (H10).
+  // Installs the page (O10). A pointer that has the ids that were seen may have had others
+  // meanwhile: another bin may have been installed, written to, spread and dropped since `made` was
+  // made. Each install and each drop takes the lock of the holder. So under this lock `made` gets
+  // its birth (Q3), and the digits that the pointer owns are looked at again (H10).
   bool install(const ColdPointer& cold, page::PageHeader* made) {
     const page::DualPageIds after{made->volatile_id(), cold.ids.snapshot_page};
     if (cold.holder == nullptr) return cold.pointer->compare_exchange(cold.ids, after);
@@ -189,8 +191,8 @@ class ColdSearch {
     return made;
   }
 
-  // Makes the page of a null pointer: an interior page where those that create() made are not all
-  // there.
+  // Makes the page of a pointer whose halves are both null: an interior page while there are fewer
+  // levels of them than first_levels_of() asks for, otherwise a bin.
   page::PageHeader* make_first(const ColdPointer& cold) {
     const FirstLevels first = first_levels_of(control_);
     const page::PageHeader& parent = cold.holder->header;
@@ -200,15 +202,16 @@ class ColdSearch {
                                                    level > 1 ? kDigitBits : first.lowest_bits);
       return made == nullptr ? nullptr : &made->header;
     }
-    const unsigned bits = cold.bits();  // H7: what the pointer owns decides
+    const unsigned bits = cold.bits();  // H7: by the digits that the pointer owns
     HashBinPage* const made = make_bin_page(source_, prefix_of(hash_, bits), bits, nullptr);
     if (made == nullptr) return nullptr;
     give_birth(source_, made);
     return &made->header;
   }
 
-  // Takes the page over into the sets (H9), but for the version of a bin. REQUIRES: no other
-  // session can reach `page`, so that it still is as the transaction read it.
+  // Adds the pointers of an interior page, or the records of a bin, to the access sets (H9). The
+  // version of the bin is added after the installation. REQUIRES: no other session can reach
+  // `page`, so it is as the transaction read it.
   void take_over(page::PageHeader* page) {
     if (page->kind == page::PageKind::kHashInterior) {
       HashInteriorPage* const interior = interior_of(page);

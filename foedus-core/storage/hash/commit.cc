@@ -25,7 +25,7 @@ void set_length(HashBinPage* page, std::uint32_t place, std::uint32_t length) {
 void put(occ::TxnContext& ctx, const occ::WriteEntry& entry, HashBinPage* page) {
   const HashSlot slot = page->slot(entry.place);
   char* const body = payload_of(entry.record, slot);
-  const bool had_chain = slot.length() == kOverflowLength;  // one of a snapshot stays there
+  const bool had_chain = slot.length() == kOverflowLength;  // a chain of a snapshot stays (O13)
   const std::uint64_t chain = had_chain ? load_overflow_id(body) : 0;
   if (entry.overflow != 0) {
     base::racy_write(body, &entry.overflow, sizeof(entry.overflow));
@@ -66,8 +66,8 @@ bool part_fits(const occ::WriteEntry& entry, HashSlot slot) {
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeader* record,
                  RecordHeader** to, std::uint32_t* place) {
-  // A bin is marked dropped before its records are marked moved. What was read there conflicts; a
-  // write finds the key again.
+  // A bin is marked dropped before its records are marked moved, so the drop is seen here. With a
+  // null *to a read of the record conflicts, and a write searches for the key again.
   const bool is_dropped = page_of(record)->header.load_version().is_dropped();
   *to = is_dropped ? nullptr : record;
   if (is_dropped) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Volatile copies of the pages of a snapshot (H9), before other sessions can reach them.
+// Makes volatile copies of snapshot pages (H9). Other sessions cannot reach them yet.
 
 #include <new>
 
@@ -10,18 +10,20 @@
 
 namespace foedus::storage::hash {
 
-// Gives the birth of a copy (storage/moves/birth.h, Q3).
+// Sets the birth of a bin that was copied or made at first touch (storage/moves/birth.h, Q3).
 void give_birth(const PageSource& source, HashBinPage* bin);
-// Takes back a page that was never reachable, with the chain of a bin.
+// Takes back a page that was never reachable; of a bin, all its pages.
 void release_page(const PageSource& source, page::PageHeader* page);
 
 // Copies one page, of either kind, as the snapshot has it. Null: out of pages.
 page::PageHeader* copy_page(const PageSource& source, const page::PageHeader* cold);
-// Copies a page of a bin. `head`: the first one, null if this is it. Null: out of pages.
+// Copies a page of a bin. `head`: the copy of the bin's first page, or null if `cold` is that page.
+// Null: out of pages.
 HashBinPage* copy_bin_page(const PageSource& source, const page::PageHeader* cold,
                            const HashBinPage* head);
 
-// Copies the bin that begins with `cold`, to *head. False: not all of it, see copy_cold().
+// Copies the bin that begins with `cold`, to *head. False: only some of its pages are copied, for
+// one of the reasons of copy_cold().
 template <typename Read>
 bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::SnapshotPageId* wrong,
               Read&& read, HashBinPage** head) {
@@ -46,10 +48,10 @@ bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::Snap
   }
 }
 
-// Copies the page `id` of a snapshot, a bin with all pages of its chain. read(id) returns the page,
-// which is looked at until the next call (O14), or null. is_right(page) returns whether it is the
-// page that the pointer is for. Null: a read gave none, or out of pages; if *wrong is not null,
-// that page was another one.
+// Copies the page `id` of a snapshot; of a bin, all pages. read(id) returns the page or null, and
+// the page is looked at only until the next call (O14). is_right(page) returns whether the pointer
+// may lead to that page. Null: read() returned null, or no page is free, or the pages are wrong:
+// then *wrong is the id of one that is another page than the pointer to it is for.
 template <typename Read, typename IsRight>
 page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id,
                             page::SnapshotPageId* wrong, Read&& read, IsRight&& is_right) {
@@ -65,7 +67,7 @@ page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id,
   bool is_whole = false;
   try {
     is_whole = copy_bin(source, cold, wrong, read, &head);
-  } catch (const std::bad_alloc&) {  // of read()
+  } catch (const std::bad_alloc&) {  // thrown by read()
     release_bin(source, head);
     throw;
   }

@@ -16,21 +16,23 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// Returns whether the transaction has to catch up. *birth: that of the bin that was found.
+// Returns whether the transaction's own entries may be out of date, because another session has
+// moved records to the found bin since it began. *birth: the birth of that bin.
 bool needs_relocation(occ::TxnContext& ctx, const occ::StorageControl* control,
                       const KeyPosition& found, moves::Birth* birth) {
   if (ctx.sets().writes().is_empty() && ctx.sets().pages().is_empty()) return false;
   if (found.is_cold) [[unlikely]] {
     *birth = moves::birth_of_copy(*control);
   } else {
-    // order: acquire; a record that was found here and came from elsewhere was published after it.
+    // order: acquire. A record that came here from elsewhere was published after the birth was
+    // stored, so the birth is at least as new as the record that was found.
     *birth = moves::Birth(found.bin->birth.load_acquire());
   }
   return birth->concerns(ctx.begin_epoch(), ctx.session());
 }
 
 // Replaces the page-version of a moved bin by those of its successors as they were born. Returns
-// false if the entry is of no moved bin, or was not true any more when the bin moved.
+// false if entry `i` is of no moved bin of this storage, or if the bin had changed before it moved.
 bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
   if (i == ctx.sets().pages().entries().size()) return false;
   const occ::PageEntry entry = ctx.sets().pages().entries()[i];
@@ -68,7 +70,7 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, Has
 }
 
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control) {
-  // Entries that are added on the way are looked at in their turn.
+  // The loop also comes to the entries that follow_page() adds.
   for (std::size_t i = 0; i < ctx.sets().pages().entries().size(); ++i) {
     while (follow_page(ctx, control, i)) {
     }
@@ -84,7 +86,8 @@ Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
 
 namespace {
 
-// Gives the volatile bin in which the search goes on; null, and kOk: found->is_cold.
+// Sets *bin to the volatile bin in which the search goes on. Null with kOk: the search has ended in
+// a snapshot, and found->is_cold is set.
 Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                    std::uint64_t hash, Intent intent, KeyPosition* found, occ::ReadRange* range,
                    HashBinPage** bin) {
@@ -146,9 +149,9 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
     found->version = bin->header.load_version();
     const Search result = search_bin(pool, bin, hash, key, found);
     if (result == Search::kFound) return true;
-    // The bin may have been replaced while it was searched: records that it no longer has are in
-    // its successors. The holder of its lock never waits for a record's lock (O1), so this ends. If
-    // the holder has no processor, the search sleeps.
+    // If the bin was replaced while it was searched, its record may be in a successor alone, so the
+    // search starts again. The holder of the bin's lock never waits for a record's lock (O1), so
+    // this ends. If the holder has no processor, the search sleeps.
     if (result == Search::kMissing && !bin->header.load_version().is_gone()) return false;
   }
 }

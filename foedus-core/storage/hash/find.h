@@ -1,5 +1,5 @@
 #pragma once
-// Finding the record of a key for a transaction.
+// Finds the record of a key for a transaction.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,8 @@
 
 namespace foedus::storage::hash {
 
-// Returns the status of a search that came to no bin: kNotFound if the storage was dropped.
+// Returns the status of a search that came to no bin: kNotFound if the storage was dropped,
+// otherwise why a page could not be had (TxnContext::no_page()).
 [[gnu::cold]] Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control);
 
 // Finds the live record of `key`, or the bin that it is missing from. With kRead they may be in a
@@ -34,19 +35,19 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
                   std::uint64_t hash, KeyPosition* found);
 
 // Updates the entries of this transaction: writes whose records other sessions moved or dropped,
-// and page-versions of bins that others replaced. Otherwise it would not find its own writes, and
-// its own inserts would look like phantoms. `birth`: of the bin that was found. *moved: writes were
-// updated, so what was found before may not be so.
+// and page-versions of bins that others replaced. Otherwise the transaction would not find its own
+// writes, and its own inserts would look like phantoms. `birth`: that of the bin that was found.
+// *moved: writes were updated, so the caller searches again.
 Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
-// Updates the page-versions alone: also before the transaction itself inserts into a bin to which
-// records came since it began. It may take memory.
+// Updates the page-versions alone. insert() calls it too, before the transaction inserts into a bin
+// to which records came since it began. It may allocate memory.
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control);
 
-// Makes entry `i` of the page-version set, which was true to the end of its bin, one of the bin's
-// successors at their birth. There may be an entry of the first already, because a bin that was
-// merged into it was remembered as well. The two become one then, and the places of others after
-// `i` may change.
+// Replaces entry `i` of the page-version set, whose bin has moved, by entries of the successors as
+// they were born. REQUIRES: the entry was true when the bin moved. If both bins of a merge were
+// remembered, `first` has an entry already: then the two become one, and entries after `i` may
+// change places. `second`: null if there is one successor.
 void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second);
 
 }  // namespace foedus::storage::hash

@@ -14,9 +14,9 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// Returns a page of the bin with room for such a record, a new one after the others if need be.
-// Null: the bin was replaced, or there is no page. REQUIRES: the bin's lock is held and it is not
-// moved.
+// Returns a page of the bin with room for such a record. If none has room, replaces the bin, or
+// chains a new page if it cannot be replaced now. Null: the bin was replaced (*replaced), or no
+// page is free. REQUIRES: the bin's lock is held and it is not moved.
 HashBinPage* page_with_room(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
                             std::uint32_t key_bytes, std::uint32_t room, bool* replaced) {
   HashBinPage* last = bin;
@@ -39,10 +39,10 @@ page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin) {
   return page::Tid(std::max(bin->header.purged_tid, now)).with(page::Tid::kDeleted);
 }
 
-// Updates reads of a key whose old, deleted record was purged since, and which now has a new one:
-// they become reads of that one. This is sound. A commit to the key after the read would be of an
-// epoch that is not reclaimable while the transaction is open. So it would not have been purged,
-// and hence the key has been absent all the time.
+// Updates reads of a key whose deleted record was purged since, and which now has a new record:
+// they become reads of the new one. This is sound, because the key was absent all the time. A
+// commit to the key after the read would be of an epoch that is not reclaimable while the
+// transaction is open, so the record of that commit would not have been purged.
 void follow_purged_reads(occ::TxnContext& ctx, const KeyPosition& made, std::string_view key) {
   // order: relaxed, under the bin's lock.
   if (!moves::Birth(made.bin->birth.load_relaxed()).is_since(ctx.begin_epoch())) return;
@@ -59,8 +59,8 @@ void follow_purged_reads(occ::TxnContext& ctx, const KeyPosition& made, std::str
 
 enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
 
-// Makes the record, unless the bin or the record has changed. REQUIRES: the lock of found->bin is
-// held.
+// Makes the record. kAgain: the bin is moved or dropped, has the key by now, or was replaced here
+// (*replaced). REQUIRES: the lock of found->bin is held.
 Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       std::uint64_t hash, std::uint32_t room, KeyPosition* found, bool* replaced) {
   HashBinPage* const bin = found->bin;
@@ -70,9 +70,9 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   const auto key_bytes = static_cast<std::uint32_t>(key.size());
   HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
   if (page == nullptr) return *replaced ? Attempt::kAgain : Attempt::kNoPage;
-  // Page-versions follow first, because that may take memory. A write that is made again because
-  // its record was purged comes here before anything has caught up. order: relaxed, under the bin's
-  // lock.
+  // Page-versions are updated first, because that may allocate memory. A transaction that makes a
+  // purged record again (Purpose::kRelocate) has not updated them before. order: relaxed, under the
+  // bin's lock.
   const moves::Birth birth(bin->birth.load_relaxed());
   if (birth.is_since(ctx.begin_epoch())) follow_pages(ctx, control);
   found->version = before.plus_key();
@@ -90,7 +90,8 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   return Attempt::kDone;
 }
 
-// Copies the record to `page`, with more room. REQUIRES: the locks of bin and record are held.
+// Moves the record to `page`, with `room` bytes for its payload. REQUIRES: the locks of bin and
+// record are held.
 void move_within(occ::TxnContext& ctx, const KeyPosition& found, HashBinPage* page,
                  std::uint64_t hash, std::uint32_t room) {
   const HashSlot slot = found.slot();

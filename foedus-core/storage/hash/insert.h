@@ -12,8 +12,10 @@ namespace foedus::storage::hash {
 // The caller for which a record is made.
 //
 //   kCall      an operation. The record's TID begins above what was purged (P7), and in the current
-//              epoch, which keeps the record from being purged before its transaction ends.
-//   kRelocate  the commit protocol or relocate_own(): as kCall, but without relocate_own().
+//              epoch, so it is not purged before its transaction ends.
+//   kRelocate  the commit protocol or relocate_own(). The TID is as with kCall, but the search does
+//   not
+//              call relocate_own().
 enum class Purpose : std::uint8_t { kCall, kRelocate };
 
 // Finds the record of `key`, or makes a deleted one with room for a payload of `room` bytes. A
@@ -21,14 +23,15 @@ enum class Purpose : std::uint8_t { kCall, kRelocate };
 Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found);
 
-// Makes the record of a key that look_up() has just found missing, or search() to relocate. If
-// another session has made it meanwhile, finds that one: *is_made says which.
+// Makes the record of a key that look_up() has just found missing, or search() with kRelocate. If
+// another session has made the record meanwhile, `found` is that one, and *is_made is false.
 Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
               std::uint64_t hash, std::uint32_t room, Purpose purpose, KeyPosition* found,
               bool* is_made);
 
-// Moves a record to a place with `room` bytes for its payload, in the same bin. The caller looks it
-// up again, also if another session moved it meanwhile. kConflict: its lock could not be had.
+// Moves a record to a place with `room` bytes for its payload, in the same bin. After kOk the
+// caller looks the record up again, because this call or another session has moved it. kConflict:
+// the record's lock could not be had.
 Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& found,
               std::uint64_t hash, std::uint32_t room);
 

@@ -19,7 +19,8 @@ struct Trie {
     std::uint64_t hash;
   };
   using Position = KeyPosition;
-  // A search of snapshot pages copies the wanted part inside of a scope of its own.
+  // No scope is needed: a search of snapshot pages copies the wanted part in a ColdReads of its
+  // own.
   struct ReadScope {
     explicit ReadScope(occ::TxnContext&) {}
   };
@@ -76,7 +77,8 @@ struct Trie {
   static bool has_room(const KeyPosition& found, std::size_t payload_bytes) {
     return found.slot().room() >= payload_room_of(payload_bytes);
   }
-  // Moves the record to a place with more room: a bin has room for every payload that is no chain.
+  // Moves the record to a place with more room. The payload never has to become a chain, because a
+  // bin has room for every payload that is none.
   static Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
                           const KeyPosition& found, std::size_t payload_bytes, bool* again,
                           bool* is_chain) {
@@ -121,7 +123,8 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 }
 
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  // Prefetches the first lines of the bin; which record it will be takes a look at them.
+  // peek_bin() prefetches the header and the tags of the bin, and this the first slots, at the end
+  // of the page. The record itself is known only after a look at these.
   const std::uint64_t hash = hash_of(key);
   HashBinPage* const bin = peek_bin(ctx.pool(), control, hash);
   if (bin == nullptr) [[unlikely]]

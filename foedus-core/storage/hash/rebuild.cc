@@ -16,16 +16,17 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// A bin with more records than that, dead ones included, only grows by chaining. It has met locks
-// that others held for long many times over, or its keys share 63 bits of hash.
+// A bin with more records than this, dead ones included, is not replaced any more: it only grows by
+// chaining. A bin grows so large if other sessions held locks of its records at many attempts, or
+// if its keys share 63 bits of hash.
 constexpr std::uint32_t kMembersMax = 512;
 // The number of tries for the lock of a record (O1).
 constexpr unsigned kLockSpins = 64;
-// The limit to which a rebuilt bin may be filled. With less, bins are rebuilt less often, but more
-// of them are spread for rows that come and go (experiments/churn).
+// A bin is rebuilt up to this fill, and is spread if it has more. With a lower limit, bins are
+// rebuilt less often, but rows that come and go make more of them spread (experiments/churn).
 constexpr std::uint32_t kRebuiltBytesMax = HashBinPage::kDataBytes / 8 * 7;
 constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 8 * 7;
-// A bin that would be filled to no more than this is merged with its buddy, if both together are
+// A bin whose live records fill no more than this is merged with its buddy, if both together are
 // within the limit above.
 constexpr std::uint32_t kMergedBytesMax = HashBinPage::kDataBytes / 8 * 5;
 constexpr std::uint32_t kMergedRecordsMax = HashBinPage::kRecordsMax / 8 * 5;
@@ -35,7 +36,7 @@ struct Member {
   HashBinPage* page;
   page::RecordHeader* record;
   std::uint32_t place;
-  bool locked = false;  // with the waiter of the same number
+  bool locked = false;  // here, with the waiter of its index
   bool kept = false;
 
   HashSlot slot() const { return page->slot(place); }
@@ -79,7 +80,7 @@ class Replacement {
   HashBinPage* const bin_;
   Successors successors_;
   std::uint64_t purged_tid_ = 0;
-  std::uint32_t bytes_ = 0;  // of what stays, and what the caller needs
+  std::uint32_t bytes_ = 0;  // of the records that stay, and `space`
   std::uint32_t kept_ = 0;
   bool spread_ = false;
   HashBinPage* buddy_ = nullptr;  // locked
@@ -108,9 +109,10 @@ bool Replacement::lock_members(HashBinPage* bin) {
   return true;
 }
 
-// Returns whether the record was erased or never committed, in an epoch in which no open
-// transaction began. So it is no insert that may still be committed: its TID began in the epoch of
-// its call. And no open transaction has read it as present.
+// Returns whether the record may be purged: it was erased or never committed, in an epoch that no
+// open transaction began in or before. An insert that may still be committed is not dead, because
+// its TID began in the epoch of its call, when its transaction was open. And no open transaction
+// has read a dead record as present.
 bool Replacement::is_dead(const Member& member) const {
   const page::Tid tid = member.record->load_tid();
   if (!tid.is_deleted() || !member.locked || ctx_.sets().writes().contains(member.record))
@@ -217,12 +219,12 @@ void Replacement::give_up() {
   successors_ = {};
 }
 
-// Marks all records moved (H4) and lets this transaction's own entries follow.
+// Marks all records moved (H4), and changes this transaction's own entries to the copies.
 void Replacement::move_members() {
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Member& member = members_[i];
     const page::Tid tid(member.record->tid.load_relaxed());  // order: relaxed, its lock is held
-    // order: release: a reader that sees the mark looks again, and nothing before it is lost.
+    // order: release. A reader that sees the mark sees all that was stored before it.
     member.record->tid.store_release(tid.with(page::Tid::kMoved).word());
     const bool own = !member.locked || ctx_.sets().writes().contains(member.record);
     if (!own) continue;
@@ -258,8 +260,8 @@ void Replacement::mark_moved(HashBinPage* bin) {
   bin->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
-// Gives the successors their birth. REQUIRES: the replaced bins say moved; the locks of the
-// successors, so that they still have the bins' records.
+// Sets the birth of the successors. REQUIRES: the replaced bins are marked moved. The locks of the
+// successors are held, so no session has moved the bins' records on.
 void Replacement::give_birth() {
   const moves::Birth birth = birth_now(ctx_, bin_, buddy_);
   // order: release, pairs with the acquire in needs_relocation().
@@ -278,7 +280,9 @@ void Replacement::publish() {
   }
   follow_page_version(bin_);
   if (buddy_ == nullptr) {
-    // H2: from the mark on other sessions can reach them, but their pointers are not in place yet.
+    // Once the bin is marked moved, other sessions can reach its successors, but no pointers lead
+    // to these yet. A session that holds their locks could change such a pointer (H2), so they are
+    // locked until the pointers are in place.
     const occ::LockGuard first(&successors_.first->header.lock);
     std::optional<occ::LockGuard> second;
     if (successors_.second != nullptr) second.emplace(&successors_.second->header.lock);

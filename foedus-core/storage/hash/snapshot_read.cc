@@ -22,14 +22,15 @@ HashBinPage* bin_of(const page::PageHeader* page) {
   return reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(page));
 }
 
-// Returns the place of a record's slot.
+// Returns the part of the page that holds a record's slot.
 page::PagePart part_of_slot(std::uint32_t place) {
   constexpr std::uint32_t kBytes = sizeof(HashSlot);
   constexpr std::uint32_t kEnd = page::kPageBytes;
   return {.offset = kEnd - (place + 1) * kBytes, .bytes = kBytes};
 }
 
-// Returns the place of a record's key, and of the part that `range` wants of its payload.
+// Returns the part of the page that holds a record's key, and its payload up to the end of what
+// `range` wants.
 page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
   const std::uint32_t key = slot.offset() + static_cast<std::uint32_t>(sizeof(page::RecordHeader));
   const std::uint32_t wanted = slot.is_chain() ? 0 : range.wanted_of(slot.length());
@@ -39,13 +40,13 @@ page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
   return {.offset = key, .bytes = ((slot.key_bytes() + 7) & ~7u) + payload};
 }
 
-// kSearched of an interior page: its header and all owners.
+// In an interior page, kSearched is its header and all owners.
 static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
 
-// Returns the pointer for the hash in an interior page that is there in part, and loads it. *bits:
-// those after which the page spreads, then those that the page below has. The bytes may be any
-// (O20). Bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
-// says why.
+// Returns the pointer for the hash in an interior page that is there in part, and loads its bytes.
+// *bits: first the bits after which the page spreads, then the bits of the page below. The bytes of
+// the page may be wrong (O20), but bits only grow, so a search that follows such pointers ends.
+// Null: TxnContext::no_page() says why.
 [[gnu::noinline]] page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx,
                                                          const occ::StorageControl* control,
                                                          const page::PageHeader* page,
@@ -143,7 +144,8 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
   KeyPosition found;
   *is_found = false;
   const BinIdentity identity(*bin);
-  // No page of a bin is empty. The bytes of a page in part may be anything: a loop ends here.
+  // No page of a bin is empty, so a bin has no more pages than keys. The ids in a page that is
+  // there in part may be wrong (O20) and lead in a circle: this bound ends such a search.
   unsigned pages_left = bin->header.load_version().keys();
   for (HashBinPage* part = bin;;) {
     const Searched searched = search_cold_page(ctx, part, hash, key, *range, &found);

@@ -1,7 +1,7 @@
 #pragma once
-// Reading the pages of a snapshot, from its root or from the pointers where volatile pages end.
-// Nothing is remembered, because nothing there changes (H8). Where a call returns false, a page
-// cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
+// Reads the pages of a snapshot, from its root or from the pointers where volatile pages end.
+// Nothing is remembered, because nothing there changes (H8). A call returns false if a page cannot
+// be read, or is another one than the pointer to it is for; TxnContext::no_page() says why.
 
 #include <cstdint>
 #include <string_view>
@@ -13,14 +13,15 @@
 
 namespace foedus::storage::hash {
 
-// Finds the bin of `hash` below page `id`, that of the first `bits` bits; *bin is null if there is
+// Finds the bin of `hash` below page `id`, whose prefix has `bits` bits. *bin is null if there is
 // none.
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                       page::SnapshotPageId id, unsigned bits, std::uint64_t hash,
                       HashBinPage** bin);
 
-// Looks for `key` in all pages of a snapshot's bin, and copies what `range` wants of it: *is_found.
-// REQUIRES: a ColdReads around this and the call that gave the bin.
+// Searches all pages of a snapshot's bin for `key`, and copies the part of its payload that `range`
+// wants. *is_found: the key is there. REQUIRES: a ColdReads around this call and the one that gave
+// the bin.
 bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                occ::ReadRange* range, bool* is_found);
 

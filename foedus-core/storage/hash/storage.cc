@@ -11,7 +11,7 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// Calls visit(page, slot, record) for all records of one page.
+// Calls visit(slot, record) for all records of one page.
 template <typename Visit>
 void for_each_record(HashBinPage* page, Visit&& visit) {
   const std::uint32_t count = page->load_count();

@@ -25,10 +25,10 @@ namespace foedus::storage::hash {
 
 // ---- life of a storage --------------------------------------------------------------------------
 
-// Makes the interior pages that meta.fan_out_bits asks for (at most kFanOutBitsMax); bins come with
-// their first key. REQUIRES: no session knows the storage yet.
+// Makes the root. Interior pages below it, as many levels as meta.fan_out_bits asks for (at most
+// kFanOutBitsMax), and bins come with their first key. REQUIRES: no session knows the storage yet.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
-// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+// Retires all pages of the storage. REQUIRES: no transaction that begins now finds it.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // Returns the bits for an expected number of records (HashOptions): one bin page for about 16 of
@@ -64,15 +64,17 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 
 // ---- the commit protocol (storage/dispatch.h has the contracts) ---------------------------------
 
-// A moved record is in the same bin or a successor of it. One that was deleted, and left behind
-// when its bin was rebuilt, is what *to is: a transaction that has read it keeps the key from being
-// inserted and purged again. Null if its bin was dropped.
+// Finds the record that a moved one became, in the same bin or a successor of it. If the record was
+// deleted, and left behind when its bin was rebuilt, returns false with *to == record: while a
+// transaction that has read it is open, its key cannot have been inserted and purged again. *to is
+// null if its bin was dropped.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// No key may have been added in the successors of the bin either.
+// Returns whether no key was added to the bin, nor to its successors if it has moved. False if one
+// of them was dropped.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 // ---- for tests and statistics -------------------------------------------------------------------
@@ -84,7 +86,7 @@ struct Statistics {
   std::uint64_t overflow_pages = 0;
   std::uint64_t records = 0;          // present
   std::uint64_t deleted_records = 0;  // room that the next rebuild or spread frees
-  std::uint64_t moved_records = 0;    // the same
+  std::uint64_t moved_records = 0;    // room that the next rebuild or spread frees
 };
 
 // Walks the whole trie and stops the process at the first broken rule of layout/page.h.

@@ -62,7 +62,7 @@ HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
       return nullptr;
     auto* bin = reinterpret_cast<HashBinPage*>(page);
     base::prefetch_lines(bin, HashBinPage::kDataOffset);
-    // The pointer was changed after the look at the owners (H2), which are right by now.
+    // The pointer was changed after the look at the owners (H2). By now the owners are right.
     if (!bin->covers(hash)) [[unlikely]]
       continue;
     page::PageVersion version = bin->header.load_version();
@@ -73,7 +73,7 @@ HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
     if (!version.is_dropped()) [[likely]]
       return bin;
   }
-  return nullptr;  // it is being dropped, for as long as the gleaner has no processor
+  return nullptr;  // the gleaner has marked the bin dropped, and has no processor to finish
 }
 
 bool needs_interior(const HashBinPage* bin) { return bin->prefix_bits() % kDigitBits == 0; }
@@ -103,7 +103,8 @@ WayIn way_in(const PageSource& source, const HashBinPage* bin) {
   return way;
 }
 
-// Changes the volatile half. Tries again only if a glean installs its page at the same time.
+// Changes the volatile half, and clears the snapshot half unless keeps_snapshot. Tries again only
+// if a glean installs its page at the same time.
 void set_pointer(page::DualPagePointer* pointer, page::VolatilePageId from, page::VolatilePageId to,
                  bool keeps_snapshot) {
   for (;;) {
@@ -141,7 +142,7 @@ void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& s
     parent->set_owners(place + span, span);
   }
   FOEDUS_SYNC_POINT("hash:before_swap");
-  // A snapshot page is the past of successors of the same range only (P3).
+  // The snapshot page stays only if what the pointer leads to has all keys of the bin (P3).
   const bool same_range = successors.second == nullptr || successors.interior != nullptr;
   set_pointer(way.pointer(), bin->header.volatile_id(), next, same_range);
 }
@@ -149,7 +150,7 @@ void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& s
 HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin) {
   const WayIn way = way_in(source, bin);
   const unsigned bits = bin->prefix_bits();
-  const bool has_all = bits - way.parent->header.flags == 1;  // but for its buddy, of that page
+  const bool has_all = bits - way.parent->header.flags == 1;  // of that page, with the buddy
   if (has_all && way.above == nullptr) return nullptr;
   const std::uint64_t prefix = bin->prefix ^ (std::uint64_t{1} << (kHashBits - bits));
   const std::uint32_t digit = way.parent->digit_of(prefix);

@@ -7,8 +7,9 @@
 
 namespace foedus::storage::hash {
 
-// The first shape of a trie, by HashOptions: the levels of interior pages there are from the start,
-// and the bits that the lowest spreads by.
+// The first shape of a trie, by HashOptions: the levels of interior pages above the first bins, and
+// the bits that the lowest of them spreads by. create() makes the root, the others are made at
+// first touch.
 struct FirstLevels {
   std::uint32_t levels;
   unsigned lowest_bits;
@@ -20,8 +21,8 @@ FirstLevels first_levels_of(const occ::StorageControl* control);
 HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, unsigned bits_above,
                                 unsigned bits);
 
-// Returns the bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages
-// on the way are volatile, or one is about not to be (cold.h).
+// Returns the bin of `hash`, neither moved nor dropped when it was looked at. Null: a page on the
+// way is not volatile, or the bin is being dropped for long. Then a search by cold.h is needed.
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control, std::uint64_t hash);
 
 // The pages that replace a bin. `interior` is needed if the bin has all bits of its digit: the
@@ -38,9 +39,9 @@ bool needs_interior(const HashBinPage* bin);
 // marked moved, and no pointer leads to the successors.
 void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors);
 
-// Returns the bin whose prefix differs from that of `bin` in its last bit. Null: there is none, or
-// they have all of the root. REQUIRES: the lock of `bin`; without that of the buddy the answer is a
-// guess.
+// Returns the bin whose prefix differs from that of `bin` in its last bit. Null: there is none that
+// is volatile, or the two have all digits of the root, which never goes. REQUIRES: the lock of
+// `bin`. Without the lock of the buddy the answer may be out of date at once.
 HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin);
 // Lets the pointers of `bin` and its buddy lead to `merged` (H6). REQUIRES: the locks of both are
 // held, they are marked moved, and no pointer leads to `merged`.

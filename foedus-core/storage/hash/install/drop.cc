@@ -17,7 +17,7 @@ Subtree::Subtree(const Installation& installation)
 bool Subtree::try_drop(page::DualPagePointer* pointer, page::PageHeader* holder,
                        page::PageHeader* page, page::SnapshotPageId snapshot,
                        std::uint64_t* pages_dropped) {
-  // Lack of memory is a failed attempt: nothing stays locked until the caller is gone.
+  // If memory runs out, the attempt has failed, and release() unlocks all as after other failures.
   bool quiet = false;
   base::trying([&] { quiet = collect(page) && lock_interiors(); });
   if (quiet) {
@@ -52,7 +52,7 @@ bool Subtree::collect(page::PageHeader* page) {
   return true;
 }
 
-// Allocates before it takes the lock.
+// Allocates before it takes the lock, so that release() knows each lock that is held.
 bool Subtree::try_lock(occ::LockWord* word, unsigned spins) {
   locks_.push_back({word, waiters_.take()});
   if (occ::try_lock_for(word, locks_.back().waiter, spins)) return true;
@@ -69,7 +69,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
     const std::uint32_t count = page->load_count();
     for (std::uint32_t place = 0; place < count; ++place) {
       page::RecordHeader* const record = page->record(page->slot(place));
-      if (record->load_tid().is_moved()) continue;  // by expand(), to a place in this bin
+      if (record->load_tid().is_moved()) continue;  // by expand(), within this bin
       if (!try_lock(&record->lock, 1)) return false;
       if (record->load_tid().epoch() > installation_.covered) return false;
       members_.push_back({record, page, place});
@@ -107,8 +107,8 @@ void Subtree::mark() {
   }
   for (const Member& member : members_) {
     const page::Tid tid = member.record->load_tid();
-    // order: release: a reader that sees the record moved sees the page dropped, and looks nowhere
-    // below it.
+    // order: release. A session that sees the record moved also sees the page dropped, and searches
+    // for no copy of the record.
     member.record->tid.store_release(tid.with(page::Tid::kMoved).word());
   }
   for (const Interior& interior : interiors_) {
@@ -125,7 +125,8 @@ void Subtree::release() {
   waiters_.clear();
 }
 
-// Returns the number of pages, chains of payloads aside.
+// Retires all collected pages and the chains of their payloads. Returns the number of pages without
+// those of chains.
 std::uint64_t Subtree::retire() {
   std::uint64_t pages = interiors_.size();
   for (const Member& member : members_) {

@@ -10,7 +10,8 @@
 
 namespace foedus::storage::hash {
 
-// All volatile pages below one pointer. Used for one pointer after the other; its room is kept.
+// All volatile pages below one pointer. One object serves many pointers, one after the other, and
+// its vectors keep their memory.
 class Subtree {
  public:
   explicit Subtree(const Installation& installation);
@@ -18,9 +19,9 @@ class Subtree {
   Subtree(const Subtree&) = delete;
   Subtree& operator=(const Subtree&) = delete;
 
-  // Drops `page` and all below it, or nothing. `pointer` leads to `page`, and its snapshot half is
-  // `snapshot`. `holder`: the page that the pointer lies in; null: it is the root. Counts the
-  // dropped pages.
+  // Drops `page` and all pages below it, or returns false and drops none. `pointer` leads to
+  // `page`, and its snapshot half is `snapshot`. `holder`: the page in which the pointer lies, null
+  // for the root. Adds the dropped pages to *pages_dropped.
   bool try_drop(page::DualPagePointer* pointer, page::PageHeader* holder, page::PageHeader* page,
                 page::SnapshotPageId snapshot, std::uint64_t* pages_dropped);
 

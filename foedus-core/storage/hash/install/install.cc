@@ -22,13 +22,13 @@ using page::SnapshotPageId;
 // A copy of an interior page of the snapshot, because the page itself is not kept (O14).
 struct ColdInterior {
   std::uint8_t owners[kDigits];
-  SnapshotPageId pages[kDigits];  // of owners
+  SnapshotPageId pages[kDigits];  // by digit, for owners alone
 
   std::uint32_t owner_of(std::uint32_t digit) const { return owners[digit]; }
 };
 
-// The page that a snapshot has below a pointer. kOther: one that no rule matches with a volatile
-// page.
+// The page that a snapshot has below a pointer to a volatile interior page. kOther: a bin, which
+// matches none of the volatile pages below.
 enum class Cold : std::uint8_t { kNothing, kInterior, kOther };
 
 template <typename Interior>
@@ -38,8 +38,8 @@ std::uint32_t span_at(const Interior& page, std::uint32_t digit) {
   return end - digit;
 }
 
-// Returns the snapshot page of digits [digit, digit + span), null if no record is there; none: the
-// snapshot's pages there have other prefixes.
+// Returns the snapshot page of digits [digit, digit + span), or a null id if the snapshot has no
+// record there. Returns nullopt if the snapshot's pages there have other prefixes.
 std::optional<SnapshotPageId> page_of_digits(const ColdInterior& cold, std::uint32_t digit,
                                              std::uint32_t span) {
   const std::uint32_t first = cold.owner_of(digit);
@@ -68,11 +68,12 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
-  // Returns whether pages are looked at that did not change: to drop them, or to take their marks
-  // of use away.
+  // Returns whether unchanged pages are looked at too, to drop them or to clear their CLOCK
+  // reference bits.
   bool looks_at_all() { return installation_.spares_used || drops(); }
 
-  // Installs `snapshot` at `pointer`, and below it. Both are of the first `bits` bits of the hash.
+  // Installs `snapshot` at `pointer`, and the pages below it. `snapshot` and the volatile page
+  // there have the same prefix, of `bits` bits.
   Status below(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits,
                SnapshotPageId snapshot) {
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
@@ -80,9 +81,11 @@ class Installer {
       const page::DualPageIds before = pointer->load();
       FOEDUS_SYNC_POINT("hash:install_looked");
       if (before.volatile_page.is_null()) {
-        // A session may make it volatile meanwhile. If both are empty, no id is needed.
+        // A session may make the page volatile meanwhile: it copies this snapshot page, or makes an
+        // empty bin if both ids are null. The pointer needs no change.
         if (before.snapshot_page == snapshot) return {};
-        // Rows that no session has touched: they are of a page of the snapshot that was damaged.
+        // The pointer leads to rows of an earlier snapshot that no session has touched, and the new
+        // one lacks them, because a page was damaged. So the earlier snapshot is still needed.
         if (snapshot.is_null()) {
           counts_.may_need_earlier = true;
           return {};
@@ -95,7 +98,7 @@ class Installer {
       page::PageHeader* const page = installation_.pool->resolve(before.volatile_page);
       if (!set_snapshot(pointer, before, bits, snapshot)) {
         if (pointer->load_volatile() != before.volatile_page) continue;  // replaced
-        ++counts_.pages_kept;  // spread after the look at the owners
+        ++counts_.pages_kept;  // the bin spread meanwhile
         counts_.may_need_earlier = true;
         return {};
       }
@@ -141,9 +144,9 @@ class Installer {
     std::uint32_t span;
     unsigned bits;
   };
-  // Visits each child. Bins that were merged meanwhile may have digits that the walk had passed,
-  // and names (O16) that it had not come to. O19: the children of the root are dealt out, if there
-  // are enough pages.
+  // Visits each child. The children of the root are dealt out to threads if there are enough pages
+  // (O19). A bin that sessions merge meanwhile may have digits that the walk has passed, and names
+  // (O16) that it has not come to. Then an owner has changed, and may_need_earlier is set.
   template <typename Visit>
   Status for_each_child(HashInteriorPage* page, Visit&& visit) {
     std::uint8_t owners[kDigits];
@@ -196,7 +199,8 @@ class Installer {
     return Cold::kInterior;
   }
 
-  // Keeps a page that the snapshot does not match, and materializes those of an earlier one (O16).
+  // Keeps the volatile page at `pointer`, which no page of the snapshot matches. Where the pointer,
+  // or one below it, leads to a page of an earlier snapshot, makes that page volatile (O16).
   Status leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
     page::DualPageIds ids = pointer->load();
     FOEDUS_SYNC_POINT("hash:install_looked");
@@ -242,8 +246,8 @@ class Installer {
     return made;
   }
 
-  // Renames payloads that are named in a file of an earlier snapshot to their names in the new one
-  // (O16).
+  // Changes records that name their payload's chain in a file of an earlier snapshot: they get the
+  // chain of the same payload in the new one (O16).
   Status name_chains(HashBinPage* bin) {
     std::uint32_t seen = 0;
     bool saw_moved = false;
@@ -273,8 +277,9 @@ class Installer {
     return {};
   }
 
-  // Returns whether the bin still has that number of records. If so, a record that has moved within
-  // it became one of them, and the name that it left behind is never read (H4).
+  // Returns whether the bin still has `count` records, moved ones included. If so, none was added
+  // since name_chains() walked over them. So it has come to the copy of each record that moved
+  // within the bin, and the name in the moved record is never read (H4).
   bool has_records(HashBinPage* bin, std::uint32_t count) {
     const occ::LockGuard guard(&bin->header.lock);
     std::uint32_t all = 0;
@@ -289,7 +294,7 @@ class Installer {
     const occ::ColdReads reads(&cold_pages_);
     const page::StorageId storage = installation_.control->id();
     const std::uint64_t hash = hash_of(key);
-    std::optional<BinIdentity> identity;  // of the bin, in its first page
+    std::optional<BinIdentity> identity;  // of the bin; set by its first page
     unsigned bits = 0;
     for (SnapshotPageId id = root_; !id.is_null();) {
       const page::PageHeader* const read = cold_pages_.page(id);
@@ -318,8 +323,8 @@ class Installer {
     return SnapshotPageId();
   }
 
-  // Sets the snapshot half. False: the page is not the one of these bits any more. H2: a pointer to
-  // a bin is changed under the bin's lock only.
+  // Sets the snapshot half of a pointer, if it leads to a bin under the bin's lock (H2). False: the
+  // pointer has changed, or the bin has another number of bits by now.
   bool set_snapshot(page::DualPagePointer* pointer, const page::DualPageIds& before, unsigned bits,
                     SnapshotPageId snapshot) {
     const page::DualPageIds after{before.volatile_page, snapshot};
@@ -330,7 +335,8 @@ class Installer {
     const occ::LockGuard guard(&page->lock);
     const auto* const bin = reinterpret_cast<HashBinPage*>(page);
     if (page->load_version().is_gone() || bin->prefix_bits() != bits) return false;
-    // The bin is the one that the pointer leads to, and only the installer changes the other half.
+    // Under the bin's lock no session changes the volatile half, and only the installer changes the
+    // other one. So this cannot fail.
     const bool is_set = pointer->compare_exchange(before, after);
     FOEDUS_INVARIANT(is_set, page->page_id, snapshot.word());
     return true;

@@ -2,20 +2,22 @@
 // Installs a new snapshot of a hash storage. Pointers of volatile pages get the ids of snapshot
 // pages of the same prefix. They lose their volatile halves where nothing changed since (O11).
 //
-//   H12  Volatile bins are filled to less than those of snapshots, so shapes differ. Where a
-//        volatile page and one of the snapshot have the same prefix, the pointer gets the snapshot
-//        half. The page goes if it is quiet. An interior page goes when all below it have. Pages
-//        that are left below it because of their shape go with it, all at once, if all of it is
-//        quiet. Until then their pointers have no snapshot half, and snapshot pages there are
-//        materialized (O16). Owners are never changed for a snapshot.
-//   H13  A bin is quiet if all its records are (O11), and all that was purged from it is covered.
-//        An erasure that the snapshot does not have must not be forgotten with its record. A
-//        deleted record that waits for its commit is of the epoch of its insert. If that is
-//        covered, it may go, and the write makes it again.
-//   H14  All of a subtree is locked before any of it is marked. Bins and records are only tried.
-//        Interior pages are locked last, children first, and must have no other child by then. A
-//        pointer to a locked bin that is not gone is not changed by others (H2), nor are those
-//        above it.
+//   H12  Volatile bins are filled to less than those of snapshots, so the two trees differ in
+//        shape. Where a volatile page and a snapshot page have the same prefix, the pointer gets
+//        the snapshot half, and the volatile page is dropped if it is quiet. An interior page is
+//        dropped when all pages below it have been. Pages below it that match no snapshot page are
+//        dropped together with it, all at once, if the whole subtree is quiet. Until then their
+//        pointers have no snapshot half, and snapshot pages that they still lead to are made
+//        volatile (O16). owners[] is never changed for a snapshot.
+//   H13  A bin is quiet if the snapshot covers the epochs of all its records (O11) and of all
+//        records that were purged from it. Otherwise an erasure that the snapshot does not have
+//        would be forgotten with the bin. The new record of an open transaction is marked deleted,
+//        in the epoch of its insert. If that epoch is covered, the record may be dropped, and the
+//        write makes it again.
+//   H14  All pages and records of a subtree are locked before any of them is marked. The locks of
+//        bins and records are only tried. Interior pages are locked last, children before parents,
+//        and must have no other children by then. While a bin is locked and not gone, no other
+//        session changes the pointer to it (H2), nor the pointers above it.
 
 #include "foedus-core/storage/base/installation.h"
 #include "foedus/status.h"

@@ -9,22 +9,22 @@
 // need fewer bits than its interior page has; then owners[] says for several digits which one
 // pointer is theirs.
 //
-//     reachable bin --spread(): full--> moved, two successors, each with one more bit of prefix
-//                  \--rebuild(): full, much of it dead--> moved, one successor of the same prefix
-//                  \--merge(): the same, and so is its buddy--> both moved, one successor of both
+//     reachable bin --spread: full--> moved, two successors, each with one more bit of prefix
+//                  \--rebuild: full, much of it dead--> moved, one successor of the same prefix
+//                  \--merge: the same, and its buddy has room--> both moved, one successor of both
 //                  \--Subtree::try_drop(): as a snapshot has it--> dropped, no successor
 //     moved, dropped --retired with it, reclaimed when no transaction can hold an address in it
 //
-//   H1  Exactly one pointer leads to a bin, the one of its first digit. owners[digit] is the place
-//       of that pointer for all digits that begin with the bin's bits. Interior pages never change
-//       what they spread by, and go only as H6 says.
+//   H1  Exactly one pointer leads to a bin: the pointer of its first digit. owners[digit] is the
+//       index of that pointer, for all digits that begin with the bin's bits. An interior page
+//       never changes the bits that it spreads by, and is retired only as H2 says.
 //   H2  A pointer to a volatile bin is changed only by the holder of the bin's lock, after a look
-//       at its version. An interior page is never split or grown. It is retired by the holder of
-//       the locks of all its bins (H6), and dropped when it leads to no volatile page. So P5 asks
+//       at the bin's version. An interior page is never split or grown. It is retired by a merge,
+//       under the locks of all its bins (H6), or dropped with all pages below it (H14). So P5 asks
 //       for the lock of the interior page only where the volatile half is null (O10). owners[] of a
-//       bin's digits are changed under the bin's lock too, those of a pointer never while it is
-//       null (H10). A reader that comes by old owners to a bin that does not cover its hash looks
-//       again.
+//       bin's digits are changed under the bin's lock too. While a pointer is null, the owners of
+//       its digits are not changed (H10). A reader that comes by old owners to a bin that does not
+//       cover its hash searches again.
 //   H3  All of a bin is guarded by the lock of its head, the first page of the chain. A session
 //       that adds a record, links a page, rebuilds or spreads holds it. The version of the head
 //       counts the keys of all pages of the bin. A page is chained only when the bin cannot spread
@@ -32,24 +32,25 @@
 //   H4  A record is marked moved before its copy can be found, both under the lock of the head. So
 //       two live records of one key never exist. A reader that meets a moved record looks again
 //       until the copy or the successor is there.
-//   H5  The head of a bin has the birth of storage/moves/birth.h (Q2). For records that a rebuild,
-//       a spread or a merge brings, it is given when all bins that they come from say moved. For a
-//       record that expand() moves within the bin, it is given before its copy can be found. For
-//       copies of snapshot pages, and bins made at first touch: Q3.
-//   H6  Two bins whose prefixes differ in the last bit may become one again. All is done under the
-//       locks of both, of all their records, and of the new bin. So a session that comes to the new
-//       bin by one of them can add nothing before the other says moved. First the pointer of the
-//       first digit leads to the new bin. Then owners[] of all its digits say so. Then the pointer
-//       that is not used any more leads to its own interior page. A session that has it from old
-//       owners looks at them again. That pointer is not null, or another session would make a first
-//       bin there. The two may have had all of an interior page that is not the root. Then the
-//       pointer to that page leads to the new bin, and the page is retired as it is. A session that
-//       still is there comes to the new bin by the moved ones.
+//   H5  The head of a bin has the birth of storage/moves/birth.h (Q2). After a rebuild, a spread or
+//       a merge it is set when all bins that the records come from are marked moved. When expand()
+//       moves a record within the bin, it is set before the copy can be found. Copies of snapshot
+//       pages, and bins made at first touch, have the birth of Q3.
+//   H6  Two bins whose prefixes differ in the last bit may be merged. The session holds the locks
+//       of both, of all their records, and of the new bin. So a session that comes to the new bin
+//       by one of the two can add nothing before the other is marked moved. First the pointer of
+//       the first digit is set to the new bin. Then owners[] of all its digits name that pointer.
+//       Then the pointer that is not used any more is set to its own interior page: a session that
+//       has it from old owners reads them again. A null pointer would not do, because another
+//       session would make a first bin there. If the two bins have all digits of an interior page
+//       that is not the root, the pointer to that page is set to the new bin instead, and the page
+//       is retired as it is. A session that is still there comes to the new bin by the moved ones.
 //   H7  Pages of snapshots have the same layout. In them next_page, head and the ids of chains are
 //       SnapshotPageIds. The records of a bin are in the order of hash and key. None is deleted or
-//       moved, and the version of the head counts them. A pointer of which both halves are null is
-//       an empty bin of all digits that owners[] gives it. These may be fewer than a first touch
-//       takes in a new storage, never more. (H8 to H10: cold.h; H12 to H14: install/install.h)
+//       moved, and the version of the head counts them. A pointer whose halves are both null stands
+//       for an empty bin of all digits that owners[] gives it. These may be fewer digits than a bin
+//       made at first touch has in a new storage, never more. (H8 to H10: cold.h; H12 to H14:
+//       install/install.h)
 
 #include <cstdint>
 #include <string_view>
@@ -76,9 +77,9 @@ static_assert(kPrefixBitsMax % kDigitBits == 0 && kPrefixBitsMax < kHashBits);
 struct HashInteriorPage {
   static constexpr std::uint32_t kPointers = kDigits;
 
-  page::PageHeader header;  // +64 -> 64  flags: bits spread by above; level: 1,
-                            //   or more while null pointers are of interior
-                            //   pages
+  page::PageHeader header;  // +64 -> 64  flags: hash bits above it; level: 1,
+                            //   or more if null pointers stand for
+                            //   interior pages
   base::AtomicWord<std::uint8_t> owners[kPointers];  // +128 -> 192  H1
   page::DualPagePointer pointers[kPointers];         // +2048 -> 2240
   char unused[page::kPageBytes - 2240];              // +1856 -> 4096
@@ -116,9 +117,10 @@ class HashSlot {
   constexpr std::uint32_t offset() const { return word_ & 0xffff; }  // in the page
   constexpr std::uint32_t key_bytes() const { return (word_ >> 16) & 0xffff; }
   constexpr std::uint32_t room() const { return (word_ >> 32) & 0xffff; }  // for the payload
-  // Returns that of the payload; or page::kOverflowLength, or in snapshots kSnapshotOverflowLength.
+  // Returns the length of the payload. If the body holds the id of a chain: page::kOverflowLength,
+  // or kSnapshotOverflowLength if the chain is in a snapshot.
   constexpr std::uint32_t length() const { return static_cast<std::uint32_t>(word_ >> 48); }
-  // Returns whether the body holds the id of a chain, here or in a snapshot.
+  // Returns whether the body holds the id of a chain, volatile or in a snapshot.
   constexpr bool is_chain() const {
     return length() == page::kOverflowLength || length() == page::kSnapshotOverflowLength;
   }
@@ -153,8 +155,8 @@ struct HashBinPage {
 
   //   word          written by                  read by           meaning
   //   next_page     the lock's holder           every session     next page of the chain, 0: none
-  //   successors    the lock's holder, before   every session,    H1; the second is 0 after
-  //                 the moved flag              when it is moved  rebuild()
+  //   successors    the lock's holder, before   every session,    bins that replace it; the second
+  //                 the moved flag              when it is moved  is 0 unless it was spread
   //   record_count  the lock's holder           every session     records below it are complete
   //   birth         the lock's holder           every session     H5
   page::PageHeader header;  // +64 -> 64    flags: bits of the prefix; version: of the head

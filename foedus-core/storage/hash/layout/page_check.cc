@@ -42,7 +42,7 @@ bool is_counted(const HashBinPage& page) {
   const std::uint32_t keys = page.header.load_version().keys();
   if (page.head != page.header.page_id) return page.header.load_version() == page::PageVersion();
   return page.header.load_version().layers() == 0 &&
-         // order: relaxed, as above.
+         // order: relaxed, a page is checked by its only reader.
          (page.next_page.load_relaxed() != 0 || keys == page.load_count());
 }
 
@@ -55,7 +55,7 @@ BrokenRule broken_record(const HashBinPage& page, std::uint32_t place, HashSlot 
   if (!page.covers(hash)) return "a record of another bin";
   if (hash < *hash_before) return "records that are not in order";
   *hash_before = hash;
-  // order: relaxed, as above.
+  // order: relaxed, a page is checked by its only reader.
   const std::uint64_t tags = page.tags[place / HashBinPage::kTagsPerWord].load_relaxed();
   const unsigned shift = place % HashBinPage::kTagsPerWord * HashBinPage::kTagBits;
   if (((tags >> shift) & 0xffff) != (hash & 0xffff)) return "a record with a wrong tag";
@@ -71,7 +71,7 @@ BrokenRule broken_record(const HashBinPage& page, std::uint32_t place, HashSlot 
 BrokenRule broken_rule(const HashInteriorPage& page) {
   const page::PageHeader& header = page.header;
   if (header.level == 0 || header.layer != 0) return "it says that it holds records";
-  // order: relaxed, as above.
+  // order: relaxed, a page is checked by its only reader.
   if (header.version.load_relaxed() != 0) return "it counts keys, and has none";
   const bool can_spread = header.flags % kDigitBits == 0 && header.flags < kPrefixBitsMax;
   if (!can_spread) return "it spreads by bits that there are not";

@@ -9,7 +9,7 @@
 namespace foedus::storage::hash {
 
 page::BrokenRule broken_rule(const HashInteriorPage& page);
-// Returns the rule that the page breaks. `newest`: the epoch that no record is above.
+// Returns the rule that the page breaks. `newest`: no record may be of a later epoch.
 page::BrokenRule broken_rule(const HashBinPage& page, Epoch newest);
 
 // Returns whether this is the interior page that spreads by the bits after the first `bits`.
@@ -17,14 +17,16 @@ inline bool is_interior_of(const page::PageHeader& page, page::StorageId storage
   return page.kind == page::PageKind::kHashInterior && page.storage_id == storage &&
          page.flags == bits;
 }
-// Returns whether this is the first page of the bin that has the hash, by its first `bits`.
+// Returns whether this is the first page of the bin whose prefix is the first `bits` bits of
+// `hash`.
 inline bool is_bin_of(const page::PageHeader& page, page::StorageId storage, unsigned bits,
                       std::uint64_t hash) {
   const auto& bin = reinterpret_cast<const HashBinPage&>(page);
   return page.kind == page::PageKind::kHashBin && page.storage_id == storage &&
          page.flags == bits && bin.head == page.page_id && bin.covers(hash);
 }
-// Returns the bits of the bins to which the pointer of a digit leads. REQUIRES: the digit owns it.
+// Returns the length of the prefix of the page to which the pointer of `digit` leads, in bits.
+// REQUIRES: owners[digit] is `digit`.
 inline unsigned bits_below(const HashInteriorPage& page, std::uint32_t digit) {
   std::uint32_t end = digit;
   while (end < HashInteriorPage::kPointers && page.owner_of(end) == digit) ++end;

@@ -25,7 +25,7 @@ template <typename Visit>
                                               std::uint32_t count, Visit&& visit) {
   const std::uint64_t tags = (hash & kTagMask) * kEachTag;
   for (std::uint32_t begin = 0; begin < count; begin += HashBinPage::kTagsPerWord) {
-    // order: relaxed, tags below the count were stored before it.
+    // order: relaxed, the tags of the first `count` records were stored before the count.
     const std::uint64_t word = page->tags[begin / HashBinPage::kTagsPerWord].load_relaxed();
     for (std::uint64_t lanes = equal_lanes(word, tags); lanes != 0; lanes &= lanes - 1) {
       const std::uint32_t place =
