@@ -1,6 +1,7 @@
 #pragma once
-// Fast paths of arrays, to be compiled into their callers: the record is volatile, and nothing is
-// in the way.
+// Fast paths of arrays, compiled into their callers. They serve records on volatile pages that are
+// not marked moved. In all other cases they return null or false, and the calls of array_storage.h
+// do the work.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ inline page::VolatilePageId volatile_child(const page::PagePool& pool, page::Vol
                                                          const occ::StorageControl* control,
                                                          std::uint64_t index);
 
-// Returns the record, found in volatile pages. Null: they end before. `shape`: the storage's.
+// Returns the record of `index`. Null: a page on the way is not volatile. `shape`: the storage's.
 // REQUIRES: index < records.
 [[gnu::always_inline]] inline page::RecordHeader* find_volatile(page::PagePool& pool,
                                                                 const occ::StorageControl* control,
@@ -64,9 +65,9 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   return Epoch(control->drop_epoch.load_relaxed()) >= ctx.begin_epoch();
 }
 
-// Does get() for a record of find_volatile(), and throws nothing. Returns false if get() has to do
-// it; nothing is remembered then, but `out` may hold bytes of a torn read. `may_have_written`:
-// false if the transaction has not. REQUIRES: the part is in range.
+// Does what get() does for a record of find_volatile(), and throws nothing. False: the caller has
+// to call get(). Then nothing is remembered, but `out` may hold bytes of a torn read.
+// `may_have_written`: false if the transaction has no writes. REQUIRES: the part is in range.
 [[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
                                            page::RecordHeader* record, std::uint32_t offset,
                                            std::span<std::byte> out,
@@ -86,8 +87,8 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   return true;
 }
 
-// Returns the record for a write, where nothing is in its way. Null: write_at() searches further.
-// REQUIRES: index < records.
+// Returns the record for a write, if it is volatile and not marked moved, and own writes need no
+// relocation (A9). Null: the caller has to call write_at(). REQUIRES: index < records.
 [[gnu::always_inline]] inline page::RecordHeader* find_to_write(occ::TxnContext& ctx,
                                                                 const occ::StorageControl* control,
                                                                 std::uint64_t index) {
@@ -117,8 +118,8 @@ inline void prefetch_part(page::RecordHeader* record, std::uint32_t offset, std:
   base::prefetch_line(begin + bytes - 1);  // for a part that crosses into one line more
 }
 
-// Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.
-// REQUIRES: index < records.
+// Starts to load the record's lines. False: a page on the way is not volatile, and the caller has
+// to call prefetch(). REQUIRES: index < records.
 [[gnu::always_inline]] inline bool try_prefetch(page::PagePool& pool,
                                                 const occ::StorageControl* control,
                                                 std::uint64_t index) {

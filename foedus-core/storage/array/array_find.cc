@@ -65,8 +65,8 @@ class ColdSearch {
     return {nullptr, true};
   }
 
-  // Makes the page below `pointer` volatile (A7). kAgain: another session did, or `holder` has
-  // gone.
+  // Makes the page below `pointer` volatile (A7). kAgain: another session did, or `holder` was
+  // dropped.
   Made materialize(page::DualPagePointer* pointer, page::PageHeader* holder,
                    const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
     const std::uint64_t first = first_index_of(number_, level, shape_);
@@ -123,12 +123,14 @@ class ColdSearch {
   bool may_be_volatile(const page::PageHeader& cold, std::uint32_t level,
                        std::uint64_t first) const {
     if (!is_page_of(cold, control_->id(), level, first)) return false;
-    // The epochs that a snapshot covers are over, but may be newer than this transaction.
+    // A record of a snapshot may be newer than this transaction, so the bound is the current epoch.
+    // The epochs that a snapshot covers are over.
     return level != 0 || has_quiet_records(reinterpret_cast<const ArrayBorderPage&>(cold), shape_,
                                            ctx_.clock().current());
   }
 
-  // Takes over a whole page (A7). REQUIRES: no other thread can reach it, so it is what was read.
+  // Adds all pointers or all records of the page to the access sets (A7). REQUIRES: no other thread
+  // can reach the page, so it is as the transaction read it.
   void take_over(page::PageHeader* page) {
     if (page->level != 0) {
       auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
@@ -176,7 +178,7 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   if (control->is_dropped()) return;
   page::DualPageIds ids = pointer->load();
   while (!ids.volatile_page.is_null()) {
-    if (level == 0) return;  // made volatile since
+    if (level == 0) return;  // a session made it volatile
     holder = ctx.pool().resolve(ids.volatile_page);
     pointer = &reinterpret_cast<ArrayInteriorPage*>(holder)->pointers[path.slots[--level]];
     ids = pointer->load();
@@ -206,10 +208,11 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
                                             .cold_page = id};
 }
 
-// Reads by the pointer and the id that a prefetch has left. The pointer was reachable in this
-// transaction, so its page is still there. If it is as it was, it leads where it did, for snapshot
-// pages do not change. A drop or an install in between shows in verify, as for every pointer that
-// was followed (A6). Own writes would have changed its volatile half.
+// Reads by the pointer and the page id that a prefetch of this transaction has left. The page of
+// the pointer is not reclaimed before the transaction ends. While the pointer has the same ids it
+// leads to the same record, because snapshot pages do not change. Verification notices a drop or an
+// installation since, as for every pointer that was followed (A6). The transaction has not written
+// to the record, or the page would be volatile.
 Place read_prefetched_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                            const occ::PrefetchedLookup& prefetched, occ::ReadRange* range) {
   auto* const pointer = static_cast<page::DualPagePointer*>(prefetched.parent);
@@ -233,20 +236,20 @@ Place read_prefetched_cold(occ::TxnContext& ctx, occ::StorageControl* control,
 
 namespace {
 
-// Returns the record of the write as it lies now. Null: no_record() says why, once.
+// Returns the record of the write where it is now. Null: the next call of no_record() says why.
 page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   return locate_cold(ctx, entry.storage, entry.log->index(), Intent::kWrite, nullptr).record;
 }
 
 }  // namespace
 
-// Moves own writes to where their records are now (A9). A record may be found where it was, marked,
-// while its page still has its pointer. The installer may be without a processor, and is not waited
-// for. The write stays there, and no search of the transaction can have missed it. From when it was
-// added until this look, the pointer has led to that page and to no other, since a page is not used
-// again while a transaction may have its address. So a search for this index found this record,
-// with the write. Or it found what a prefetch left of an older page, which is marked, too (A8). A
-// later search sees the drop again, for the write does not count as settled.
+// Changes own writes to where their records are now (A9). A search may find the marked record at
+// its old place, because the page still has its pointer: the installer may be without a processor,
+// and this does not wait for it. Then the write stays there. No search of the transaction can have
+// missed that write. Since the write was added, the pointer has led to this page and to no other,
+// because a page is not used again while a transaction may have its address. So a search for this
+// index found this record, with the write, or what a prefetch left of an older page, which is
+// marked too (A8). The write does not count as settled, so a later search looks at it again.
 Relocated relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
   Relocated result = Relocated::kNone;
   bool is_left = false;

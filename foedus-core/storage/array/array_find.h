@@ -3,22 +3,24 @@
 // snapshot pages that dual page pointers lead to.
 //
 //   A6  A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
-//       the pointer: nothing below it changes. In a snapshot page, as in a volatile one (A2), a
-//       pointer that is null in both halves stands for a subtree of zero records.
+//       the pointer. That is enough, because nothing below the pointer changes. In a snapshot page,
+//       as in a volatile one (A2), a pointer that is null in both halves stands for a subtree of
+//       zero records.
 //   A7  A writer makes each page on its way volatile. So does a reader where both halves are null,
-//       so that it has a TID to verify. If the transaction had followed the pointer before, it
-//       takes over the whole page: all pointers, or all records, as it read them. It takes them
-//       from its copy, before other sessions can change that. Later changes there do not show in
-//       its pointer entry.
+//       so that it has a TID to verify. If the transaction had followed the pointer before, it adds
+//       the whole page to its access sets: all pointers, or all records, as it read them. It takes
+//       them from its copy before other sessions can reach that. The entry of the pointer alone
+//       would not be enough, because later writes to the volatile page do not change the pointer.
 //   A8  A record that is marked moved lies in a page that was dropped. A search that comes to it
-//       begins again from the root, for a bounded time as long as the pointer leads there. A write
-//       that waits for its commit finds its record by the index in its log record. A read of that
-//       record conflicts.
-//   A9  Before a transaction uses what it found after a drop, its own writes move to where their
-//       records are now. Otherwise it would not see them. A drop is announced in the control
-//       (StorageControl::drop_epoch) after all records are marked. So a transaction that begins
-//       later has no write there: none is added to a marked record. It is announced before the
-//       pointer loses the page, so before the record's next place can be found.
+//       begins again from the root. While the pointer still leads there, it does so for a bounded
+//       time. A write that waits for its commit finds its record by the index in its log record. A
+//       read of a marked record conflicts.
+//   A9  If a page was dropped since a transaction began, the transaction changes its own writes to
+//       where their records are now, before it uses what a search has found. Otherwise it would not
+//       see its own writes. A drop is announced (StorageControl::drop_epoch) after all records of
+//       the page are marked, and no write is added to a marked record. So a transaction that begins
+//       in a later epoch has no write there. The announcement comes before the pointer loses the
+//       page, so before the record's next place can be found.
 
 #include <cstdint>
 
@@ -34,22 +36,24 @@ enum class Intent : std::uint8_t { kRead, kWrite };
 
 struct Place {
   page::RecordHeader* record = nullptr;  // a volatile one
-  bool is_cold = false;                  // it is in a snapshot page: what was wanted is copied
+  bool is_cold = false;                  // it is in a snapshot page, and the wanted part is copied
 };
 
-// Searches from the root, through pages of both kinds. A write ends at a volatile record only. A
-// read that ends in a snapshot page, which never changes, copies to `range` at once, if there is
-// one: the page is not kept (O14). Neither a record nor cold: out of pages, a page of the snapshot
-// cannot be read, or the storage was dropped; no_record() says which. REQUIRES: index < records.
+// Searches from the root, through volatile pages and snapshot pages. A write always ends at a
+// volatile record. A read that ends in a snapshot page copies the wanted part to `range`, unless
+// that is null, because the page is not kept (O14). If the result is neither a record nor cold, no
+// page is free, a snapshot page cannot be read, or the storage was dropped; no_record() says which.
+// REQUIRES: index < records.
 [[gnu::noinline]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                     std::uint64_t index, Intent intent, occ::ReadRange* range);
 
-// Loads ahead what locate_cold() will need to read this record, if all of it is cached, and leaves
-// the way to it in ctx.hints().prefetched(). Otherwise asks the device for the first page that is
-// not. REQUIRES: index < records.
+// Follows the way to a record through cached snapshot pages. At the border page it loads the
+// record's lines ahead, or asks the device for them if they are not cached, and leaves the way in
+// ctx.hints().prefetched(). At an interior page that is not cached, it asks the device for that
+// page, and leaves nothing. REQUIRES: index < records.
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
-// Goes on with what prefetch_cold() began. Neither a record nor cold: the pointer has changed
-// since, or the page cannot be read; locate_cold() tells which.
+// Reads a record by the way that prefetch_cold() has left. If the result is neither a record nor
+// cold, the pointer has changed since, or the page cannot be had: locate_cold() has to search.
 Place read_prefetched_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                            const occ::PrefetchedLookup& prefetched, occ::ReadRange* range);
 
@@ -68,7 +72,7 @@ enum class Relocated : std::uint8_t { kNone, kSome, kFailed };
 [[gnu::cold]] Relocated relocate_own(occ::TxnContext& ctx, occ::StorageControl* control,
                                      Epoch dropped);
 
-// Returns why a search has found no record.
+// Returns the status of a search that has found no record.
 [[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control);
 
 // Finds the write's own record again (A8). Errors: those of no_record().

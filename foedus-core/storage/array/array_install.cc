@@ -40,7 +40,8 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
-  // Returns whether all pages are looked at: to drop some, or to clear their marks of use.
+  // Returns whether unchanged pages are looked at too, to drop some or to clear their CLOCK
+  // reference bits.
   bool looks_at_all() { return installation_.spares_used || drops(); }
 
   Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
@@ -52,7 +53,8 @@ class Installer {
       FOEDUS_SYNC_POINT("array:install_looked");
       link.ids = {before.volatile_page, snapshot};
       is_new = before != link.ids;
-      // Only a session that makes the page volatile changes the pointer meanwhile.
+      // This is tried again only if a session makes the page volatile meanwhile: there is no other
+      // change of the pointer.
       if (!is_new || change_pointer(pointer, holder, before, link.ids)) break;
     }
     if (link.ids.volatile_page.is_null()) return {};
@@ -83,8 +85,9 @@ class Installer {
     return {};
   }
 
-  // Returns whether threads share the children of this page. Each has pages below it, and there are
-  // enough of them, or no pages below them would be shared.
+  // Returns whether the children of this page are dealt out to threads: they have pages below them,
+  // and there are enough children for all threads. At level 2 any number will do, because the
+  // children of lower pages are never dealt out.
   bool is_divided(const ArrayInteriorPage& page) const {
     if (page.header.level < 2 || !installation_.is_shared()) return false;
     if (page.header.level == 2) return true;
@@ -126,8 +129,8 @@ class Installer {
     return {};
   }
 
-  // Drops a border page if it is quiet (O11). Where the snapshot has no page, all records are zero
-  // then.
+  // Drops a border page if it is quiet (O11). If the snapshot has no page there, all records of a
+  // quiet page are zero, so nothing is lost.
   bool drop_border(const Link& link, page::PageHeader* page) {
     auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
     const occ::LockGuard guard(&page->lock);
@@ -144,7 +147,8 @@ class Installer {
       FOEDUS_SYNC_POINT("array:before_drop");
       for (std::uint32_t i = 0; i < locked; ++i) {
         page::RecordHeader* const record = record_at(border, i, shape_);
-        // order: release, pairs with readers' acquire: nothing before the mark is lost.
+        // order: release, pairs with readers' acquire: a reader that sees the mark sees all that
+        // was stored before it.
         record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
       }
       take(link, page);
@@ -172,7 +176,7 @@ class Installer {
   }
 
   // Marks the page, announces the drop (A9), then takes the page from its pointer. REQUIRES: its
-  // records are marked; the page's lock (O1: before the holder's).
+  // records are marked, and its lock is held. The holder's lock is taken after it, as O1 says.
   void take(const Link& link, page::PageHeader* page) {
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
     moves::announce_drop(installation_);

@@ -44,12 +44,13 @@ inline constexpr std::uint32_t kLevelsMax = 6;
 struct ArrayShape {
   std::uint32_t record_bytes;      // header and payload, rounded up to 8
   std::uint32_t records_per_page;
-  std::uint64_t reciprocal;        // of records_per_page, rounded up, times 2^64
-  std::uint64_t records_of_level;  // how many fit below one interior page
+  std::uint64_t reciprocal;        // 2^64 / records_per_page, rounded up
+  std::uint64_t records_of_level;  // below one interior page of level 1
   std::uint64_t records_of_two_levels;
 
-  // Returns n / records_per_page. Exact below 2^56: the reciprocal is too large by less than
-  // records_per_page / 2^64, and records_per_page is below 2^8.
+  // Returns n / records_per_page. Exact below 2^56: reciprocal / 2^64 is above 1 / records_per_page
+  // by less than 1 / 2^64. For such an n that adds less than 1 / records_per_page, because
+  // records_per_page is below 2^8.
   std::uint64_t page_of(std::uint64_t n) const {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(n) * reciprocal) >> 64);
@@ -80,19 +81,19 @@ inline constexpr ShapeTable kShapes;
 
 }  // namespace internal
 
-// REQUIRES: payload_bytes <= kMaxArrayPayloadBytes.
+// Returns the layout of an array. REQUIRES: payload_bytes <= kMaxArrayPayloadBytes.
 inline const ArrayShape& shape_of(std::uint32_t payload_bytes) {
   return internal::kShapes.shapes[(payload_bytes + 7) / 8];
 }
 
-// Returns the levels above the border pages. REQUIRES: pages >= 1.
+// Returns the number of levels above the border pages. REQUIRES: pages >= 1.
 constexpr std::uint32_t levels_of(std::uint64_t pages) {
   std::uint32_t levels = 0;
   for (std::uint64_t room = 1; room < pages; room *= ArrayInteriorPage::kPointers) ++levels;
   return levels;
 }
 
-// Returns the index of the first record below the page of that level that leads to border page
+// Returns the index of the first record below the page of `level` on the way to border page
 // `number`.
 inline std::uint64_t first_index_of(std::uint64_t number, std::uint32_t level,
                                     const ArrayShape& shape) {

@@ -5,7 +5,7 @@ namespace foedus::storage::array {
 namespace {
 
 page::BrokenRule broken_identity(const page::PageHeader& header) {
-  // order: relaxed, the first reader of a page has it alone.
+  // order: relaxed, a page is checked by its only reader.
   if (header.version.load_relaxed() != 0) return "it counts keys, an array has none";
   if (header.flags != 0 || header.layer != 0) return "it has flags or a layer";
   if (header.kind_word >= kMaxArrayRecords) return "it begins behind every array";

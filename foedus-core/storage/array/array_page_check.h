@@ -19,7 +19,8 @@ inline bool is_page_of(const page::PageHeader& page, page::StorageId storage, st
   return page.kind == kind && page.level == level && page.storage_id == storage &&
          page.kind_word == first;
 }
-// Returns whether all records may be made volatile, or have changes of the log folded in.
+// Returns whether all records are zero or as records of a snapshot are (page::is_quiet()).
+// Otherwise the page must not become volatile, nor be changed by a glean.
 bool has_quiet_records(const ArrayBorderPage& page, const ArrayShape& shape, Epoch newest);
 
 }  // namespace foedus::storage::array

@@ -31,7 +31,7 @@ void retire_below(const PageSource& source, page::PageHeader* page);
 // Digits of a page number to the base of kPointers: the slots on the way from the root.
 struct Path {
   std::uint32_t levels;
-  std::uint32_t slots[kLevelsMax];  // by level, from 0: the pointer to the border page
+  std::uint32_t slots[kLevelsMax];  // by level; [0] is the pointer to the border page
 
   Path(std::uint64_t page_number, std::uint64_t page_count) : levels(levels_of(page_count)) {
     for (std::uint32_t i = 0; i < levels; ++i) {

@@ -72,7 +72,7 @@ occ::ReadOutcome read(occ::TxnContext& ctx, occ::StorageControl* control, Record
 // leads there: for an instant, or until the gleaner has a processor again.
 class Searches {
  public:
-  // Returns whether there is to be another one.
+  // Returns whether there is to be another search.
   bool next() {
     if (count_ != 0) [[unlikely]]
       spin_.once();
@@ -84,7 +84,7 @@ class Searches {
   base::SpinWait spin_;
 };
 
-// Returns the status for the user.
+// Returns the status of a call that ended with `found`.
 Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::ReadOutcome found,
               std::uint64_t index) {
   if (found == occ::ReadOutcome::kPresent) [[likely]]

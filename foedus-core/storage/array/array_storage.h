@@ -27,7 +27,7 @@ namespace foedus::storage::array {
 // Makes the root page. REQUIRES: no other thread knows the storage yet; records is not 0 and
 // payload_bytes within 1 .. kMaxArrayPayloadBytes.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
-// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+// Retires all pages of the storage. REQUIRES: no transaction that begins now finds it.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // ---- operations of transactions -----------------------------------------------------------------
@@ -51,7 +51,8 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
 
 // ---- the commit protocol (storage/dispatch.h has the contracts) ---------------------------------
 
-// Returns false: a record that has moved is in a dropped page (A8), and is found by its index.
+// Returns false with *to == record: a moved record is in a dropped page (A8), and is found by its
+// index.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
