@@ -36,9 +36,9 @@ Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
     FOEDUS_CHECK(snapshot_.open(ctx, control, ids.snapshot_page));
     FOEDUS_SYNC_POINT("sequential:snapshot_open");
     FOEDUS_CHECK(open_lanes(ids.volatile_page));
-    // A snapshot that was installed meanwhile may have taken records away from the chains that the
-    // one at hand does not have. It changed the root before any chain. So the second look at the
-    // root, after the acquire loads of the chains, finds it.
+    // If a snapshot was installed meanwhile, pages of chains may have been dropped whose records
+    // the snapshot at hand does not have. The installer changes the root before any chain. So the
+    // second load of the root, after the acquire loads of the chains, shows the installation.
   } while (control->root.load() != ids);
   ctx.sets().remember_pointer(&control->root, nullptr, ids, control);
   at_end_ = false;
@@ -48,8 +48,8 @@ Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
 Status Cursor::open_lanes(page::VolatilePageId root_id) {
   if (root_id.is_null()) return {};
   auto* const root = page_of<SequentialRootPage>(ctx_->pool(), root_id.word());
-  // Remembers versions before what they count is read: a change in between is a conflict, not a
-  // miss.
+  // Remembers each version before it reads what the version counts, so that a change in between is
+  // a conflict, not a miss.
   ctx_->sets().remember_page(&root->header, root->header.load_version(), control_);
   for (page::DualPagePointer& pointer : root->pointers) {
     const page::VolatilePageId id = pointer.load_volatile();
@@ -66,8 +66,8 @@ Status Cursor::add_lanes(HeadsPage* heads) {
     if (head.is_null()) continue;
     // order: acquire, pairs with start_chain() and link_page().
     const std::uint64_t tail = chain.tail.load_acquire();
-    // Null: the installer tries to drop the chain's last page (S10). The head leads to that as
-    // well.
+    // Null: the installer tries to drop the chain's last page (S10). Then the head leads to that
+    // page too.
     auto* end = page_of<SequentialPage>(ctx_->pool(), tail != 0 ? tail : head.word());
     page::PageVersion version = end->header.load_version();
     while (version.is_moved()) {
@@ -81,8 +81,9 @@ Status Cursor::add_lanes(HeadsPage* heads) {
   return {};
 }
 
-// Moves `lane` to its next present record that is not in the snapshot, and puts it into the heap;
-// leaves it out if there is none. A page that is dropped meanwhile stays as it was.
+// Moves `lane` to its next present record that is not in the snapshot, and puts the lane into the
+// heap, or leaves it out if there is no such record. A page that is dropped meanwhile can still be
+// read, because it is not reclaimed while the transaction is open.
 Status Cursor::push_next(Lane lane) {
   for (;;) {
     const page::PageVersion version = lane.page->header.load_version();
@@ -106,7 +107,7 @@ Status Cursor::push_next(Lane lane) {
       std::push_heap(lanes_.begin(), lanes_.end(), comes_after);
       return {};
     }
-    // The count of a moved page is final (S2).
+    // A page that has not moved is the last one. The count of a moved page is final (S2).
     if (!version.is_moved()) return {};
     // order: acquire, pairs with link_page().
     lane.page = page_of<SequentialPage>(ctx_->pool(), lane.page->next_page.load_acquire());

@@ -28,10 +28,10 @@ class Cursor {
 
   // Moves to the first record, or to at_end(). kConflict. Other errors: those of
   // SnapshotScan::open(). A serializable transaction remembers the root, the end of every chain,
-  // and which sessions have none. Later appends of other sessions are a conflict, and so is the
+  // and which sessions have no chain. Later appends of other sessions are a conflict, and so is the
   // next snapshot.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control);
-  // Does the same for the records of the snapshot in which the storage has `root`, and no others.
+  // Does what open() does, for the records of one snapshot alone, in which the storage has `root`.
   // Nothing is remembered, and nothing conflicts.
   Status open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root);
@@ -48,7 +48,7 @@ class Cursor {
   struct Lane {
     SequentialPage* page;
     std::uint32_t index;   // records of `page` that were looked at
-    std::uint32_t offset;  // of the next one
+    std::uint32_t offset;  // of the next record
     std::uint32_t session;
     SequentialRecord* record;
     std::uint64_t version;  // of its TID

@@ -38,7 +38,7 @@ class Installer {
  private:
   page::PagePool& pool() { return *installation_.pool; }
 
-  // Installs the root. Only a session that makes the volatile root changes the pointer meanwhile.
+  // Installs the root. This is tried again only if a session makes the volatile root meanwhile.
   void install_root(page::SnapshotPageId root) {
     for (;;) {
       const page::DualPageIds before = control_->root.load();
@@ -60,13 +60,13 @@ class Installer {
     drop_heads(root, pointer, heads);
   }
 
-  // Drops the pages before the last one, as far as they are quiet (S9). No other thread changes the
-  // head of a chain that has one, so the pages are looked at without a lock.
+  // Drops the moved pages from the head of the chain on, until one is not quiet (S9). Only the
+  // installer changes the head of a chain that has one, so it looks at the pages without a lock.
   void drop_moved(HeadsPage* heads, Chain* chain) {
     for (;;) {
       const page::VolatilePageId id = chain->head.load_volatile();
-      // order: acquire, pairs with link_page(): a page before the tail has moved. An older tail
-      // only keeps a page.
+      // order: acquire, pairs with link_page(): a page before the tail is marked moved. If the load
+      // gives an older tail, one page more is kept.
       if (chain->tail.load_acquire() == id.word()) return;
       auto* const page = page_of<SequentialPage>(pool(), id.word());
       FOEDUS_INVARIANT(page->header.load_version().is_moved(), id.word(), page->session);
@@ -90,14 +90,15 @@ class Installer {
     FOEDUS_SYNC_POINT("sequential:before_tail");
     {
       const occ::LockGuard guard(&heads->header.lock);
-      if (pin_of(page) != 0) return;  // spares an owner at work the way to the lock
+      if (pin_of(page) != 0) return;  // an owner at work need not wait for the lock
       FOEDUS_SYNC_POINT("sequential:pin_looked");
       const std::uint64_t tail = chain->tail.exchange_acq_rel(0);
       FOEDUS_SYNC_POINT("sequential:tail_taken");
       base::fence_seq_cst();  // order: S10, pairs with the fence of EpochClock::pin()
       const bool idle = pin_of(page) == 0;
-      // The owner may have been at work since the first look, and have linked other pages. It has
-      // stored its tail before the exchange; or after it, and then it has marked this page before.
+      // The owner may have been at work since the first look, and have linked other pages. If it
+      // stored its tail before the exchange, `tail` is another page. If it stored it after, this
+      // page was marked moved before that.
       const bool is_last = tail == id.word() && !page->header.load_version().is_moved();
       const bool drops = idle && is_last && is_quiet(page, Appenders::kOver);
       if (!drops) {
@@ -106,7 +107,7 @@ class Installer {
         return;
       }
       mark(&page->header);
-      // P4; the lock of O10 is held.
+      // The lock of O10 is held, so the pointer is changed by P4 alone.
       const bool taken = chain->head.compare_exchange({id, {}}, {});
       FOEDUS_INVARIANT(taken, id.word(), page->session);
     }
@@ -143,10 +144,10 @@ class Installer {
   }
 
   std::uint64_t pin_of(const SequentialPage* page) {
-    // order: acquire, pairs with the release of pin() and unpin() (E4): all is seen of the
-    // transactions that were over by then.
+    // order: acquire, pairs with the release of pin() and unpin() (E4). All that transactions
+    // stored that are over by this pin is visible.
     const std::uint64_t pin = installation_.clock->slot(page->session).pin.load_acquire();
-    return epoch::EpochClock::epoch_of_pin(pin);  // a lent pin is a pin
+    return epoch::EpochClock::epoch_of_pin(pin);  // a lent pin counts, too
   }
   // Returns whether transactions that appended to the page may be open (S9). REQUIRES: it has
   // moved.
@@ -165,15 +166,16 @@ class Installer {
       const page::Tid tid = record->header.load_tid();
       const bool is_over = tid.is_deleted() ? appenders == Appenders::kOver
                                             : tid.epoch() <= installation_.covered;
-      // order: relaxed. An owner's lock is seen with its TID, or the appenders are over. A reader's
-      // lock (a retry that locks what it reads) protects nothing here; its retry may well succeed.
+      // order: relaxed. A lock of the owner is seen with the record's TID, or the appenders are
+      // over. A reader's lock (a retry locks what it reads) may be missed: it protects nothing
+      // here, and the retry can still commit.
       if (!is_over || record->header.lock.load_relaxed() != 0) return false;
     }
     return true;
   }
 
-  // Marks a page before it loses the pointer to it: a thread that finds it later can tell that it
-  // has gone.
+  // Announces the drop and marks the page, before the pointer to it is changed. So a thread that
+  // still finds the page sees that it was dropped.
   void mark(page::PageHeader* page) {
     control_->announce_drop(installation_.clock->current());
     page->store_version(page->load_version().with(page::PageVersion::kDropped));

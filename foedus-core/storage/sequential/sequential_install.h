@@ -8,12 +8,12 @@
 
 namespace foedus::storage::sequential {
 
-// `root`: of the new snapshot; null: no record was ever committed. pages_kept counts the volatile
-// pages when it returns. The last page of a chain stays while its session is in a transaction.
-// Pages with records that were given up stay while it is in the transaction that linked the next
-// page. The next installation looks again. Never fails. REQUIRES: one installation of a storage at
-// a time; the caller is pinned, not by a session that appends; all pages of the snapshot are
-// durable.
+// Installs the snapshot and never fails. `root`: of the new snapshot; null: no record was ever
+// committed. pages_kept counts the volatile pages that are left. Two kinds of pages stay for the
+// next installation: the last page of a chain while its session is in a transaction, and pages with
+// deleted records while it is in the transaction that linked the next page. REQUIRES: one
+// installation of a storage at a time; the caller is pinned, not by a session that appends; all
+// pages of the snapshot are durable.
 Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root);
 
 }  // namespace foedus::storage::sequential

@@ -6,11 +6,11 @@
 //                                                                                   |
 //                                                         next page of the chain <--+
 //
-//   S1  Each session has one chain, and only that session appends to it: an append needs no lock.
-//       The owner alone stores record bytes, count, next and tail. It publishes each by one release
-//       store after all that it says is there (a record before the count, a page before the link).
-//       The installer changes flags and tail only of a page that the owner cannot come to any more
-//       (S9, S10).
+//   S1  Each session has one chain, and only that session, the owner, appends to it: an append
+//       needs no lock. The owner alone stores record bytes, count, next and tail. It publishes each
+//       record before the count that includes it, and each page before the link to it, by one
+//       release store. The installer changes flags and tail only of a page that the owner cannot
+//       come to any more (S9, S10).
 //   S2  The version of a page counts the records of a record page, the chains begun in a heads
 //       page, or the heads pages made in the root. A record page is marked moved when the next one
 //       is linked; its count is final then.
@@ -24,29 +24,32 @@
 //
 //   S8  Let e be the newest epoch in the runs of the snapshot half. The storage is all records of
 //       the snapshot, then the volatile ones of epochs above e. Volatile records up to e are in the
-//       snapshot, too (O12), and are passed over. So an install needs no page to fit another. It
-//       changes the snapshot half, by which records up to the new e change sides at one instant.
-//       Then it drops pages that no scan needs any more. Nothing is ever made volatile again,
-//       because no record changes (S3); pages that are missing in memory are made empty. A scan
-//       takes both halves as they were at one instant, and remembers them.
+//       snapshot too (O12), and scans pass over them. So an installation has no pages to match. It
+//       changes the snapshot half, and from that instant the records up to the new e are read from
+//       the snapshot. Then it drops pages that no scan needs any more. No snapshot page ever
+//       becomes volatile, because no record changes (S3); where an append finds no volatile page,
+//       it makes an empty one. A scan takes both halves as they were at one instant, and remembers
+//       them.
 //   S9  Pages that have moved are dropped, from the head of the chain on. Each record has to be of
 //       an epoch that the snapshot covers, or given up: deleted, and its transaction is over. To
-//       show that, the owner leaves its pin in kind_word when it marks the page moved. All appends
-//       there were made under that pin or older ones. So a pin of 0 or a newer one in its place
-//       says that they are over (E4). No thread writes to such records again, so O11's locks on
-//       them and marks in them are not needed. The page that the tail names stays: the tail may be
-//       behind, and others come by it.
-//   S10 The last page is dropped if, besides, its owner is in no transaction, by store-then-look.
-//       The installer takes the lock of the heads page, exchanges the tail for null, fences, and
-//       looks at the owner's pin. The owner pins, fences (EpochClock::pin()), and only then loads
-//       the tail. If the installer's fence comes first, the owner finds no tail and waits for the
-//       lock, under which it looks again. If the owner's comes first, the installer sees the pin
-//       and puts the tail back. Or it sees a later 0: that transaction is over, its appends in
-//       sight. Meanwhile an owner that had loaded the tail may append, which changes no word of the
-//       installer's, or store another tail. If it did so before the exchange, that tail is put
-//       back; if after it, the compare-and-swap that puts back fails. That transaction may also be
-//       over by the second look, and all be quiet: then the page has moved, and is not the last.
-//       The owner pays nothing: no word of its own, no fence that it does not have anyway.
+//       show that it is over, the owner leaves its pin in kind_word when it marks the page moved.
+//       All appends to the page were made under that pin or older ones. So their transactions are
+//       over if the owner's pin is 0 or newer by now (E4). No thread writes to such records again,
+//       so O11's locks on them and marks in them are not needed. The page that the tail names stays
+//       even if it has moved, because the tail may be one page behind, and sessions search from it.
+//   S10 The last page is dropped if, besides, its owner is in no transaction. Store-then-look shows
+//       that. The installer takes the lock of the heads page, exchanges the tail for null, fences,
+//       and looks at the owner's pin. The owner pins, fences (EpochClock::pin()), and only then
+//       loads the tail. If the installer's fence comes first, the owner finds no tail and waits for
+//       the lock, under which it looks again. If the owner's fence comes first, the installer sees
+//       the pin and puts the tail back. Or the installer sees a later 0: then that transaction is
+//       over, and its appends are visible. Meanwhile an owner that had loaded the tail may append,
+//       which changes no word of the installer's, or store another tail. If it stores that before
+//       the exchange, the installer puts that tail back. If it stores it after the exchange, the
+//       installer's compare-and-swap fails. That transaction may also be over by the second look at
+//       the pin, with all its records quiet. Then the page is marked moved, so it is not the last
+//       and stays. The owner pays nothing: no word of its own, no fence that it does not have
+//       anyway.
 //   S11 Heads pages are dropped when they have no chain, under their lock; the root when it has no
 //       heads pages, under its own. A session makes a chain or heads page under that lock, after a
 //       look at the version. The counts of S2 do not go down: a chain that was dropped and begun
@@ -100,8 +103,8 @@ static_assert(sizeof(SequentialPage) == page::kPageBytes);
 static_assert(SequentialRecord::size_of(kMaxSequentialPayloadBytes) <= SequentialPage::kDataBytes);
 
 // One session's chain, on a line of its own. The owner reads it for each append, and writes to it
-// for each page. The tail may be behind by the page that was linked last, and is null for a moment
-// of S10.
+// for each page. The tail may be one page behind the last, and is null while the installer looks at
+// the owner's pin (S10).
 struct Chain {
   page::DualPagePointer head;            // +16 -> 16
   base::AtomicWord<std::uint64_t> tail;  // +8 -> 24   VolatilePageId

@@ -25,13 +25,13 @@ template <typename Read>
 Result<std::vector<page::SnapshotPageId>> runs_pages_of(page::SnapshotPageId root,
                                                         page::StorageId storage, Read&& read) {
   std::vector<page::SnapshotPageId> ids;
-  std::uint64_t number = 0;  // of the page at hand: each is one below the one before, so this ends
+  std::uint64_t number = 0;  // of the current page; falls by one from page to page, so this ends
   for (page::SnapshotPageId id = root; !id.is_null();) {
     FOEDUS_TRY(const SequentialRunsPage* const page, read(id));
     if (!page->is_of(storage)) return not_that_page(id);
     if (ids.empty()) {
       number = page->header.kind_word;
-      // A snapshot has at most one run of a storage.
+      // A snapshot adds at most one run to a storage, so no page can have a higher number.
       if (number > page::SnapshotPageId::kSnapshotMax / SequentialRunsPage::kRuns) {
         return not_that_page(id);
       }
@@ -76,8 +76,8 @@ inline SnapshotRecords records_of(const SequentialSnapshotPage& page) {
   return SnapshotRecords(&page);
 }
 
-// Returns whether record_count records fill the bytes up to data_end: their lengths may be trusted
-// then.
+// Returns whether record_count records fill exactly the bytes up to data_end. If so, their lengths
+// may be trusted.
 inline bool has_whole_records(const SequentialSnapshotPage& page) {
   if (page.data_end > SequentialSnapshotPage::kDataBytes) return false;
   std::uint32_t count = 0;

@@ -7,13 +7,13 @@
 //                      v                                      v
 //              record pages (level 0), consecutive in one file: | header | record | record | … |
 //
-//   S5  A run is what one glean has added, in the order of TID, session, append: that of a scan in
-//       memory (S4, and the cursor's). Its epochs are above those of all runs before it. So the
-//       order of all records is: runs pages from the oldest, their runs, their pages, their
-//       records.
-//   S6  Pages that were written stay. A glean writes its record pages, and the newest runs page
-//       anew with one run more, or one after it if that is full. So a glean costs one page beyond
-//       its data.
+//   S5  A run is what one glean has added. Its records are in the order of TID, session and append,
+//       which is also the order in which a cursor gives volatile records (S4). Its epochs are above
+//       those of all runs before it. So the order of all records is: runs pages from the oldest,
+//       their runs, their pages, their records.
+//   S6  A glean does not write pages of earlier gleans again, except the newest runs page. It
+//       writes its record pages, and one runs page: a copy of the newest one with one run more, or
+//       one after it if that is full. So a glean costs one page beyond its data.
 //   S7  Only the last page of a run may have room for the record that comes next.
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace foedus::storage::sequential {
 
-// In PageHeader::flags: the page is laid out as here, not as in sequential_page.h.
+// The value of PageHeader::flags of pages that are laid out as here, not as in sequential_page.h.
 inline constexpr std::uint8_t kSnapshotLayout = 1;
 
 struct SequentialSnapshotRecord {
@@ -69,7 +69,7 @@ static_assert(sizeof(SequentialSnapshotPage) == page::kPageBytes);
 static_assert(SequentialSnapshotRecord::size_of(kMaxSequentialPayloadBytes) <=
               SequentialSnapshotPage::kDataBytes);
 
-// The page_count pages of one file from first_page on.
+// One run: page_count pages of one file, from first_page on.
 struct SequentialRun {
   page::SnapshotPageId first_page;  // +8 -> 8
   std::uint64_t record_count;       // +8 -> 16

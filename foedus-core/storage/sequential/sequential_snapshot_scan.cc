@@ -97,7 +97,8 @@ Status SnapshotScan::next_page() {
   return {};
 }
 
-// Asks for pages ahead. One that is refused is read, or fails, in its turn.
+// Starts the reads of pages ahead. If one is refused, next_page() reads that page when it comes to
+// it.
 void SnapshotScan::read_ahead(const SequentialRun& run) {
   occ::ColdPages& pages = ctx_->cold_pages();
   const std::uint32_t end = run_page_ + std::min(ahead_, run.page_count - run_page_);

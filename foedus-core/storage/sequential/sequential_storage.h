@@ -25,7 +25,7 @@ namespace foedus::storage::sequential {
 
 // Makes the root page. REQUIRES: no other thread knows the storage yet.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
-// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+// Retires all pages of the storage. REQUIRES: no transaction that begins now finds it.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // ---- operations of transactions -----------------------------------------------------------------
@@ -41,11 +41,12 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Returns true: room was reserved at the call.
+// Returns true: append() has made room.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Notes the SOC in the page; the payload has been there since the call (S3).
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// Nothing may have been appended to what the entry saw.
+// Returns whether the page still counts what the entry saw, and no page that was linked after it
+// counts anything. False if one of them was dropped.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 }  // namespace foedus::storage::sequential

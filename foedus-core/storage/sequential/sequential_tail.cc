@@ -8,9 +8,9 @@ namespace foedus::storage::sequential {
 
 namespace {
 
-// The makers below return false if they are out of pages. Otherwise the page was made, by this
-// session or another, or a page on the way has gone. The caller looks again from the root: once for
-// each page that it lacks, and once for each drop.
+// The functions below that make a page return false if no page is free. True: the page was made, by
+// this session or another, or a page on the way was dropped. Then the caller searches again from
+// the root: once for each page that it lacks, and once for each drop.
 
 // Makes the root of a storage that has none in memory. Returns false also if the storage was
 // dropped.
@@ -27,7 +27,8 @@ namespace {
     release_page(&ctx.pages(), control, made);
     return true;
   }
-  // A transaction that has seen no root has seen that no session has a chain.
+  // A transaction that remembered the pointer without a root saw that no session had a chain. The
+  // version of the new root says the same.
   if (ctx.sets().pointers().replace(&control->root, before, after)) {
     ctx.sets().remember_page(made, page::PageVersion(), control);
   }
@@ -52,7 +53,8 @@ namespace {
     FOEDUS_SYNC_POINT("sequential:heads_installed");
     count_one(ctx, &root->header);
   }
-  // A transaction that has seen no heads page has seen that no session of this one has a chain.
+  // A transaction that remembered the root without this heads page saw that none of the page's
+  // sessions had a chain. The version of the new heads page says the same.
   if (ctx.sets().pages().find(&root->header) != nullptr) {
     ctx.sets().remember_page(made, page::PageVersion(), control);
   }
@@ -69,8 +71,9 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   return page;
 }
 
-// Makes the first page of this session's chain; *page stays null if the caller has to look again.
-// Holds the lock that drops take (S10): the tail may have been null for the moment of a look only.
+// Makes the first page of this session's chain; *page stays null if the caller has to search again.
+// Takes the lock that drops take (S10), because the tail may have been null only while the
+// installer looked at the session's pin.
 [[gnu::cold]] bool start_chain(occ::TxnContext& ctx, occ::StorageControl* control,
                                HeadsPage* heads, Chain* chain, SequentialPage** page) {
   FOEDUS_SYNC_POINT("sequential:before_chain");
@@ -81,8 +84,9 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   SequentialPage* const made = make_record_page(ctx, control);
   if (made == nullptr) return false;
   const page::VolatilePageId id = made->header.volatile_id();
-  // order: release, pairs with the cursor's acquire: the page is there. It comes before the head,
-  // so that a thread that sees a head sees a tail, unless the chain is being dropped.
+  // order: release, pairs with the cursor's acquire: a thread that sees the tail sees the page. The
+  // tail is stored before the head, so that a thread that sees a head sees a tail, unless the chain
+  // is being dropped.
   chain->tail.store_release(id.word());
   const bool installed = chain->head.compare_exchange({}, {id, page::SnapshotPageId()});
   FOEDUS_INVARIANT(installed, control->id(), ctx.session());
@@ -131,7 +135,8 @@ SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* contro
     }
     auto* const heads = page_of<HeadsPage>(ctx.pool(), heads_id.word());
     Chain* const chain = &heads->chains[ctx.session() % HeadsPage::kChains];
-    // order: acquire; a session's number may have had another owner before (one at a time).
+    // order: acquire; another thread may have had this session's number before, and have stored the
+    // tail.
     const std::uint64_t tail_id = chain->tail.load_acquire();
     if (tail_id == 0) [[unlikely]] {
       SequentialPage* first = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// The way of an append: from the root of the storage to the last page of the session's own chain.
-// Missing pages are made: the root of a storage that is in snapshots only, the heads page, the
-// chain's first page or its next one.
+// Finds the page for an append: the way from the root of the storage to the last page of the
+// session's own chain. Makes the pages that are missing on it: the root of a storage that is in
+// snapshots only, the heads page, the chain's first page or its next one.
 
 #include <cstdint>
 
@@ -17,8 +17,9 @@ namespace foedus::storage::sequential {
 SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::uint32_t payload_bytes);
 
-// Adds one to what `page` counts, as the transaction's own change. REQUIRES: the page's lock is
-// held, or this session alone changes its version (S1).
+// Adds one to what `page` counts, and to the transaction's own entry of the page, so that the
+// change is no conflict for it. REQUIRES: the page's lock is held, or this session alone changes
+// its version (S1).
 inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
   const page::PageVersion before = page->load_version();
   page->store_version(before.plus_key());
