@@ -1,10 +1,10 @@
 // Dropping a whole storage: every page is retired, because transactions may still be at work in it.
 //
 //   M15  A page is marked dropped under its lock before its pointers are read; system transactions
-//        look for the mark under the same lock. So pages that they unlink are not found here, and
-//        pages that are found here they do not unlink: each page is retired once. A volatile root
-//        stays, for transactions that began before. A root that is a snapshot page goes, so that no
-//        session makes a copy of it any more.
+//        look for the mark under the same lock. So the walk finds no page that they unlink, and
+//        they unlink no page that the walk has found: each page is retired once. A volatile root
+//        stays in its pointer, for transactions that began before. A root that is a snapshot page
+//        is taken from the pointer, so that no session copies it any more.
 #include <vector>
 
 #include "foedus-core/occ/record_lock.h"
@@ -66,7 +66,7 @@ class Dropper {
   void visit(TreePage* page) {
     const page::PageVersion version = page->header.load_version();
     if (version.is_moved()) {
-      // Everything below belongs to the twins (M4).
+      // All that was below a moved page is below its twins (M4).
       push(page::VolatilePageId(page->foster_minor.load_acquire()));
       push(page::VolatilePageId(page->foster_major.load_acquire()));
     } else if (page->is_border()) {
@@ -99,7 +99,7 @@ class Dropper {
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   Dropper(pool, pages, control).run();
   if (!control->made_delta()) return;
-  control->delta->set_dropped();  // it may have been made meanwhile
+  control->delta->set_dropped();  // an install may just have made it
   Dropper(pool, pages, control->delta.get()).run();
 }
 

@@ -1,9 +1,9 @@
-// The duties of inserters at moved pages that they pass (paper §8.2). The parent adopts the twins,
-// a full parent splits as well, and a layer whose root has moved grows.
+// Inserters that pass a moved page repair the tree (paper §8.2). The parent adopts the twins, a
+// full parent is split first, and a layer whose root has moved gets a new root.
 //
 //   M12  A pointer to a moved page is replaced once. This is done under the lock of the page that
-//        holds it, after a look at that page's moved flag (O1, P5). The session that did it retires
-//        the moved page. A storage's own root is replaced by compare-and-swap.
+//        has the pointer, after a look at that page's moved flag (O1, P5). The session that did it
+//        retires the moved page. A storage's own root is replaced by compare-and-swap.
 #include "foedus-core/storage/masstree/change/adopt.h"
 
 #include "foedus-core/base/invariant.h"
@@ -41,7 +41,7 @@ Twins twins_of(page::PagePool& pool, const TreePage* moved) {
   return twins;
 }
 
-// Shifts the children after `at`, and puts the twins in its place and after it.
+// Shifts the children after `at`, and puts the twins at `at` and after it.
 void insert_twins(InteriorPage* parent, unsigned at, unsigned keys, const Twins& twins) {
   for (unsigned i = keys; i > at; --i) {
     parent->child(i + 1).store(parent->child(i).load());
@@ -145,8 +145,9 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
   }
   FOEDUS_SYNC_POINT("masstree:grow_searched");
   {
-    // P5: the pointer of a deeper layer lies in a page that may itself move. The pointer of the
-    // storage is guarded by its moved root, against drop().
+    // The root pointer of a deeper layer lies in a page that may itself move, so that page is
+    // locked (P5). For the storage's own pointer the lock of the moved root is taken, because
+    // drop() marks the root under that lock.
     page::PageHeader* const guardian =
         layer.owner != nullptr ? &layer.owner->header : &root->header;
     occ::LockGuard guard(&guardian->lock);
@@ -154,7 +155,7 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
     Change closed;
     const bool is_shut =
         is_closed(version, &closed) && (layer.owner != nullptr || closed == Change::kDropped);
-    // The snapshot half stays: the range does.
+    // The snapshot half stays, because the new root has the same slices.
     const page::DualPageIds before = layer.pointer->load();
     if (is_shut || before.volatile_page != root->header.volatile_id() ||
         !layer.pointer->compare_exchange(before,
@@ -172,8 +173,8 @@ namespace {
 
 Change again_after(Change copied) { return copied == Change::kDone ? Change::kAgain : copied; }
 
-// Does what find_border() does, but adopts and copies on the way. kAgain: look again from the
-// storage's root. kNoPage: as materialize_root().
+// Does what find_border() does, but adopts and copies on the way. kAgain: search again from the
+// storage's root. kNoPage: TxnContext::no_page() says why.
 Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
                             const LayerRoot& layer, std::uint64_t slice, BorderPosition* at) {
   page::PagePool& pool = ctx.pool();
@@ -206,8 +207,8 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
     if (child->header.load_version().is_moved()) {
       const Change adopted = adopt(ctx, control, interior, child);
       if (adopted == Change::kDone || adopted == Change::kAgain) continue;
-      // No room: the page above gets the twins on the way from the root. No page: goes on as
-      // readers do.
+      // kNoRoom: `interior` is split, and the next search from the root adopts its twins. If there
+      // is no page for that, this search goes on by foster words, as readers do.
       Change split = adopted;
       if (adopted == Change::kNoRoom) split = split_interior(ctx, control, interior, slice);
       if (split == Change::kDone || split == Change::kAgain) return Change::kAgain;

@@ -16,7 +16,7 @@ Change adopt(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* p
 // Moves a full interior page to foster twins. `slice`: where it will gain a child.
 Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
                       std::uint64_t slice);
-// Puts an interior page above the twins of a layer's moved root.
+// Puts an interior page above the twins of a layer's moved root, or one successor in its place.
 Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
             TreePage* root);
 

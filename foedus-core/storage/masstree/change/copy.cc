@@ -1,4 +1,5 @@
-// Volatile pages in place of snapshot pages (M21, M22; figure 2 of the paper: null, Y to X, Y).
+// Puts volatile pages in place of snapshot pages (M21, M22; in figure 2 of the paper, from "null,
+// Y" to "X, Y").
 #include "foedus-core/storage/masstree/change/copy.h"
 
 #include "foedus-core/base/invariant.h"
@@ -16,8 +17,8 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// Takes the page over (M22): the transaction has read the snapshot's; `page` may have changed
-// since.
+// Adds all pointers of the page to the access sets (M22), with the ids that they have in `cold`.
+// That is the page that the transaction has read, and `page` may have changed since.
 void take_over_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
                         InteriorPage* cold) {
   const unsigned keys = cold->header.load_version().keys();
@@ -53,10 +54,10 @@ void take_over(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* pag
   }
 }
 
-// Gives a copy its birth (Q3). That the pointer is as it was seen does not say that it was so all
-// the time. Another copy may have been installed, written to and dropped since this one was made.
-// So the birth is read after the install: the drop was announced before the pointer lost the other
-// copy.
+// Sets the birth of a copy (Q3), which is read after the install. A pointer that has the ids that
+// were seen may have had others meanwhile: another copy may have been installed, written to and
+// dropped since this one was made. That drop was announced before the pointer lost the other copy,
+// so the birth that is read now is not older.
 void give_birth_to(TreePage* page, moves::Birth stamp) {
   if (page->is_border()) give_birth(page, stamp);
 }
@@ -143,7 +144,7 @@ Change materialize_child(occ::TxnContext& ctx, occ::StorageControl* control, Int
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_pages().page(before.snapshot_page);
   const std::optional<ColdPlace> place = place_of(parent, slice, before);
-  if (!place.has_value()) {  // shifts: halves of two pointers, whose page need not be there (M38)
+  if (!place.has_value()) {  // of two shifted pointers, whose page may not be there (M38)
     ctx.cold_pages().forget_failure();
     return Change::kAgain;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Volatile pages as copies of snapshot pages (M21, M22 in search/cold.h).
+// Makes volatile pages as copies of snapshot pages (M21, M22 in search/cold.h).
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace foedus::storage::masstree {
 // TxnContext::no_page() says why.
 [[gnu::noinline]] Change materialize_root(occ::TxnContext& ctx, occ::StorageControl* control,
                                           const LayerRoot& layer);
-// Materializes the child for `slice`, with the same outcomes.
+// Materializes the child for `slice`. The outcomes are those of materialize_root().
 [[gnu::noinline]] Change materialize_child(occ::TxnContext& ctx, occ::StorageControl* control,
                                            InteriorPage* parent, std::uint64_t slice);
 

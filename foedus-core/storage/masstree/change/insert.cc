@@ -22,9 +22,9 @@ namespace {
 // The number of tries for a page with locked records before the transaction conflicts.
 constexpr unsigned kBusyTries = 16;
 
-// Returns whether a new record may have room for such a payload (crowded_capacity()). Keys that
-// ascend share their slice with none. They have the room without a look at others, unless the
-// payload is large.
+// Returns whether a new record may have a capacity of `wanted` bytes (crowded_capacity()). A key
+// above all others of the page shares its slice with none. So if key and payload are not large, no
+// other record has to be looked at.
 bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std::size_t key_bytes,
                       std::uint32_t wanted) {
   // order: relaxed, written under the lock, which the caller has.
@@ -41,8 +41,8 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   BorderPage* const page = position->at.page;
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
-  // The lines of prefetch_next_record(), for a page whose last insert was another session's, or
-  // long ago.
+  // prefetch_next_record() has loaded this line before, but not here if another session made the
+  // last insert, or not lately.
   base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
   const page::PageVersion before = page->header.load_version();
   Change closed;
@@ -70,9 +70,9 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
     return Change::kNoRoom;
   }
 
-  // Own entries come first, because they may take memory. A record that is laid out has to be
-  // counted. Otherwise the page says of the next one, which lies in its place, that the keys are in
-  // order up to there.
+  // Own entries are updated first, because that may fail for lack of memory. A record that is laid
+  // out has to be counted. Otherwise sorted_keys, which includes it already, would be wrong for the
+  // next record, which is laid out in its place.
   advance_page_version(ctx, control, page, before, before.plus_key());
   position->slot = lay_record(page, keys, record);
   position->index = keys;
@@ -131,7 +131,8 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   *chain = false;
   BorderPage* const page = position.at.page;
   const std::uint32_t wanted = capacity_for(payload_bytes);
-  // The page's version may be older than its last keys of this slice; reorganize() looks again.
+  // Keys of this slice may come after this look at the count; reorganize() checks again under the
+  // lock.
   const std::uint32_t room = crowded_capacity(page, page->header.load_version().keys(),
                                               position.slice, position.rest.size(), position.index);
   if (wanted > room) {
@@ -152,7 +153,8 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
     change = reorganize(ctx, control, page, need);
     FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
   } while (change == Change::kBusy);
-  // Growing records leave moved pages behind as inserts do.
+  // A move for a larger record leaves a moved page behind, as one for an insert does. So this
+  // session adopts the twins.
   *again = true;
   KeyPosition adopted;
   return find_adopting(ctx, control, key, &adopted);

@@ -1,5 +1,5 @@
 #pragma once
-// Physical inserts (paper §8): records, and more room for their payloads.
+// Physical inserts (paper §8): make records, and more room for their payloads.
 
 #include <cstddef>
 #include <string_view>
@@ -15,8 +15,9 @@ namespace foedus::storage::masstree {
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, KeyPosition* position, bool* is_made);
 
-// Makes room for a payload in the record of `key` that was found, or sets `chain` if it can only be
-// an overflow chain. `again`: the record is elsewhere now, find it again.
+// Makes room for a payload in the record of `key` that was found, or sets `chain` if the payload
+// can only be an overflow chain. `again`: the record has moved, and the caller searches for it
+// again.
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  const KeyPosition& position, std::size_t payload_bytes, bool* again, bool* chain);
 

@@ -7,7 +7,7 @@
 
 namespace foedus::storage::masstree {
 
-// Makes the record of `position`, which differs from the key, a next layer (M7).
+// Makes the record of `position`, whose remainder is not the key's, a next layer (M7).
 Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& position);
 
 }  // namespace foedus::storage::masstree

@@ -1,4 +1,4 @@
-// Making pages and laying out records, before other sessions can look.
+// Makes pages and lays out records that other sessions cannot reach yet.
 #include "foedus-core/storage/masstree/change/make.h"
 
 #include "foedus-core/base/invariant.h"
@@ -36,7 +36,7 @@ BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
   TreePage* const made = make_page(pool, pages, control, page::PageKind::kMasstreeBorder, layer, 0);
   if (made == nullptr) return nullptr;
   BorderPage* const page = BorderPage::of(made);
-  page->sorted_keys.store_relaxed(0);  // order: relaxed, as above
+  page->sorted_keys.store_relaxed(0);  // order: relaxed, no other session can reach it
   page->heap_begin = page::kPageBytes;
   std::fill(std::begin(page->zero), std::end(page->zero), 0);
   return page;
@@ -113,7 +113,7 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
     to->layer_pointer(to_slot)->store(from->layer_pointer(from_slot)->load());
     return;
   }
-  // A chain goes along as its id, that of a snapshot, too (O13).
+  // Of a chain the id is copied, also if the chain is in a snapshot (O13).
   const std::uint32_t bytes =
       from_slot.is_chain() ? sizeof(std::uint64_t) : from_slot.payload_bytes();
   FOEDUS_INVARIANT(bytes <= to_slot.capacity(), bytes, to_slot.capacity());
@@ -124,7 +124,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
                                std::size_t key_bytes, unsigned own) {
   const unsigned zero_bytes = static_cast<unsigned>(std::countr_zero(slice)) / 8;
   const unsigned own_class = class_of(key_bytes);
-  // A set bit: a length class that may come yet.
+  // A set bit is a length class of which a key may come yet.
   unsigned classes = 1u << kRemainderClass;
   for (unsigned c = 8 - zero_bytes; c <= 8; ++c) classes |= 1u << c;
   classes &= ~(1u << own_class);

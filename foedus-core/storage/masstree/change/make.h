@@ -36,13 +36,13 @@ struct NewRecord {
   page::Tid tid;
   std::uint32_t payload_field = 0;
 };
-// Lays it out after the first `keys` of the page; the caller fills the payload and counts it.
-// REQUIRES: the page's lock or an unreachable page, and room.
+// Lays a record out after the first `keys` of the page. Then the caller fills the payload, and
+// counts the record. REQUIRES: the page's lock or an unreachable page, and room.
 Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record);
 // Starts to load the lines that lay_record() will write for the next record of a page with `keys`.
-// They were never read, and the unlock after the next insert would wait for them.
+// Nothing has read these lines, so the unlock after the next insert would wait for the memory.
 void prefetch_next_record(BorderPage* page, unsigned keys);
-// Fills the payload of `to_slot` from a record of another page. REQUIRES: its lock.
+// Fills the payload of `to_slot` from a record of another page. REQUIRES: the lock of that record.
 void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot);
 
 // Returns the most room that the payload of a record of this slice and length may have (M5). All
@@ -50,11 +50,12 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
 // kNone.
 std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
                                std::size_t key_bytes, unsigned own);
-// The least that a record of a longer key takes: it may be purged, and a longer one come instead. A
-// layer stays. gleaner/compose/masstree/group.cc does the same.
+// The space that is kept at least for a record of a key longer than 8 bytes: the record may be
+// purged, and one of a longer key come instead. A layer is never purged, and keeps its size.
+// gleaner/compose/masstree/group.cc does the same.
 inline constexpr std::uint32_t kLongestBytes = footprint(kMaxKeyBytes - 8, kCapacityMin);
-// The limit of key and payload bytes for a record whose slice no other key of the page has. All
-// others that can have the slice, one of each length, may come yet.
+// The limit of key and payload bytes for a record whose slice no other key of the page has. It
+// leaves room for all others that can have the slice, one of each length class, which may come yet.
 inline constexpr std::uint32_t kAloneBytes =
     BorderPage::kBodyBytes - BorderPage::directory_bytes(kRemainderClass + 1) - footprint(15, 0) -
     kRemainderClass * footprint(0, kCapacityMin) - kLongestBytes;

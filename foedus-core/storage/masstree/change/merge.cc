@@ -1,10 +1,10 @@
-// Two neighbouring border pages become one, or move the boundary between them. So pages stay full
+// Two neighbouring border pages become one, or the boundary between them moves. So pages stay full
 // while records come and go. The rules stand in change/pair.h.
 //
-//   M18  The new pages' count at birth is that of all records that came along, from both. A
-//        page-version of either old page holds as long as its successors have that count, whichever
-//        of their keys it was about. So keys that are added to them conflict, and keys that were
-//        there do not.
+//   M18  The new pages' count at birth is that of all records that came along, from both old pages.
+//        A page-version of either old page holds as long as its successors have that count. It does
+//        not matter which keys the transaction missed. So keys that are added to the new pages
+//        conflict, and keys that were in one of the old pages do not.
 #include "foedus-core/storage/masstree/change/merge.h"
 
 #include "foedus-core/base/invariant.h"
@@ -27,9 +27,9 @@ namespace {
 constexpr unsigned kRecordSpins = 100;
 // The limit to which a new page may be filled.
 constexpr unsigned kMergedEighths = 7;
-// The limit of the average of two pages that share.
+// Two pages may share their records if their average fill is no more than this.
 constexpr unsigned kSharedEighths = 6;
-// A page with no more live records than this part of all is as good as empty.
+// A page is as good as empty if no more than one in this many of its records is live.
 constexpr unsigned kEmptiedPart = 8;
 
 // Guesses the load of records that are not deleted among the first `keys`. Stops looking once it is
@@ -45,7 +45,7 @@ Load live_load(BorderPage* page, unsigned keys, const Load& enough) {
   return load;
 }
 
-// Returns the most that two pages which could be merged may have.
+// Returns the largest load that two pages together may have to be merged.
 Load merged_load(MergeInto into) {
   const unsigned eighths = into == MergeInto::kOnePage ? kMergedEighths : 2 * kSharedEighths;
   return {BorderPage::kBodyBytes / 8 * eighths, BorderPage::kKeysMax / 8 * eighths};
@@ -222,7 +222,8 @@ bool merge(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
 
 namespace {
 
-// Merges the page with a neighbour if it is as good as empty; null: they stay as they are.
+// Merges the page with a neighbour if it is as good as empty, and returns the merged page. Null:
+// both stay as they are.
 BorderPage* merge_once_emptied(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                                const Need& need) {
   const unsigned keys = page->header.load_version().keys();
@@ -261,9 +262,9 @@ void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control,
   need.slice = position.slice;
   need.parent = position.at.parent;
   need.layer = position.layer;
-  // No session comes back to the last page of an interior page, which is emptied when it has no
-  // neighbour any more. It gets one when interior pages are merged, and goes with that one. So a
-  // page that two empty pages became looks for the next.
+  // A page that two empty pages became looks for the next neighbour. The last child of an interior
+  // page has no neighbour any more when it is emptied, and no session comes back to it. It gets a
+  // neighbour when interior pages are merged, and is then merged with that one here.
   BorderPage* page = position.at.page;
   while (BorderPage* const merged = merge_once_emptied(ctx, control, page, need)) page = merged;
   if (page != position.at.page) merge_interior(ctx, control, need.layer, need.parent);

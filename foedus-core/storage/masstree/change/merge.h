@@ -6,7 +6,7 @@
 
 namespace foedus::storage::masstree {
 
-// Merges the page of `position` with a neighbour if nearly all of it is deleted. An attempt.
+// Tries to merge the page of `position` with a neighbour, if nearly all of its records are deleted.
 void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const KeyPosition& position);
 
 }  // namespace foedus::storage::masstree

@@ -1,5 +1,5 @@
-// Interior pages go when merges leave few children to them: neighbours become one (M16), and a root
-// with a single child gives way to it.
+// Merges interior pages that have few children left: two neighbours become one (M16), and a root
+// with a single child is replaced by that child.
 #include "foedus-core/storage/masstree/change/merge_interior.h"
 
 #include "foedus-core/base/invariant.h"
@@ -17,11 +17,11 @@ namespace {
 constexpr unsigned kChildrenMax = InteriorPage::kSeparatorsMax + 1;
 // A page with no more children than this looks for a neighbour.
 constexpr unsigned kFewChildren = kChildrenMax / 4;
-// The limit of children of a page that takes over two.
+// The limit of children of the page that two pages become.
 constexpr unsigned kMergedChildren = kChildrenMax / 4 * 3;
 static_assert(kMergedChildren < kChildrenMax);  // a page that splits has more
 
-// Returns the page above, or null. A guess.
+// Returns the page above, or null. Without locks this is a guess.
 InteriorPage* parent_of(page::PagePool& pool, TreePage* root, const TreePage* page) {
   TreePage* at = root;
   for (;;) {
@@ -69,12 +69,14 @@ void move_to(InteriorPage* from, const TreePage* to) {
   from->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
-// Merges two pages as M16 says, without records. REQUIRES: `merged` is not reachable.
+// Merges two interior pages by those steps of M16 that are not about records. REQUIRES: `merged` is
+// not reachable.
 //
-// The flags of the two pages need no look: the page above is open and leads to both. A session that
-// merges, exchanges or drops one of them changes or closes that page before it releases the locks.
-// If it drops the storage, it closes that page before it comes to the two (M15). A page that has
-// split, and whose twins are not adopted yet, had as many children as there is room for.
+// Whether the two pages are moved or dropped need not be checked, because the page above is
+// neither, and leads to both. A session that merges, exchanges or drops one of the two changes or
+// marks the page above before it releases the locks. A session that drops the storage marks the
+// page above before it comes to the two (M15). A page that has split, and whose twins are not
+// adopted yet, had as many children as there is room for, so it is not merged.
 bool merge_locked(InteriorPage* parent, InteriorPage* left, InteriorPage* right,
                   InteriorPage* merged) {
   const TriedLock left_lock(left);
@@ -115,9 +117,10 @@ bool merge_with_neighbour(occ::TxnContext& ctx, occ::StorageControl* control, In
   return true;
 }
 
-// Makes the root's only child the root. The pointer changes first, so that nothing has happened if
-// it is another one by now; until the page is marked moved, its lock keeps it as it is. Null:
-// nothing has changed. That is so if the child is a snapshot page, which no foster word can name.
+// Makes the root's only child the root. The pointer is changed first: if it leads to another page
+// by now, nothing has changed. The root's lock keeps the root as it is until it is marked moved.
+// Returns null if nothing has changed, also where the child is a snapshot page, which no foster
+// word can name.
 TreePage* give_way(page::PagePool& pool, const LayerRoot& layer, InteriorPage* root) {
   const page::VolatilePageId child = root->child(0).load_volatile();
   const page::DualPageIds before = layer.pointer->load();

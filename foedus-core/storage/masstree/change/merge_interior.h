@@ -1,13 +1,14 @@
 #pragma once
-// Interior pages that have lost children go.
+// Takes away interior pages that have lost children.
 
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/masstree/search/find.h"
 
 namespace foedus::storage::masstree {
 
-// Attempts to take away interior pages. `page`, which has lost a child, and those above it become
-// one with a neighbour if both have few children. A root with a single child gives way to it.
+// Tries to take away interior pages. `page`, which has lost a child, and the pages above it are
+// each merged with a neighbour if both have few children. A root with a single child is replaced by
+// the child.
 void merge_interior(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
                     InteriorPage* page);
 

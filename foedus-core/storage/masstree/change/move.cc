@@ -1,7 +1,7 @@
 // The common steps of moves of border pages.
 //
-//   M11  Deleted records that no transaction has locked stay behind, except those that this
-//        transaction writes. The new pages' purged_tid is at least their TIDs (P7).
+//   M11  Deleted records that no transaction has locked are left out of the new pages, except those
+//        that this transaction writes. The new pages' purged_tid is at least their TIDs (P7).
 #include "foedus-core/storage/masstree/change/move.h"
 
 #include <new>
@@ -25,9 +25,10 @@ bool MovingPage::begin(Change* closed) {
   return true;
 }
 
-// Looks from the write set to the page, because a look at each record is a search in the write set.
-// If the write set is much larger than the page, those searches are fewer. A transaction of very
-// many inserts splits a page for some forty of them.
+// Finds the records of the page that this transaction writes, by a walk through the write set: to
+// ask for each record would be a search in the write set each time. If the write set is much larger
+// than the page, those searches are fewer. (A transaction of very many inserts splits a page for
+// some forty of them.)
 void MovingPage::note_own() {
   constexpr std::size_t kWritesMax = 2 * BorderPage::kKeysMax;
   own_.reset();
@@ -121,7 +122,8 @@ void MovingPage::add_up() {
   }
 }
 
-// Takes the lock of a record that this transaction holds along; the old one is free to go then.
+// If this transaction holds the lock of the record, it takes that of the copy instead. The old lock
+// is released with those of the other records then.
 void MovingPage::keep_lock(unsigned index, page::RecordHeader* copied, unsigned place) {
   if (!own_[index]) return;
   occ::LockWaiter* const holder = move_own(ctx_, page_->record(index), copied, place);
@@ -155,7 +157,7 @@ void MovingPage::copy_whole(BorderPage* to) {
   to->sorted_keys.store_relaxed(page_->sorted_keys.load_relaxed());
   to->heap_begin = page_->heap_begin;
   base::racy_read(to->body, page_->body, BorderPage::directory_bytes(keys_));
-  // Others may be queueing up for the records' locks.
+  // Other sessions may write to the records' lock words meanwhile, to queue up for the locks.
   base::racy_read(to->at(to->heap_begin), page_->at(to->heap_begin),
                   page::kPageBytes - to->heap_begin);
   for (unsigned i = 0; i < keys_; ++i) {
@@ -181,7 +183,8 @@ void MovingPage::set_successors(const BorderPage* minor, const BorderPage* major
 void MovingPage::mark_records() {
   for (unsigned i = 0; i < keys_; ++i) {
     page::RecordHeader* const record = page_->record(i);
-    // order: release: a reader that sees the flag sees the foster words; P2: all are locked.
+    // order: release: a reader that sees the flag sees the foster words. All records are locked
+    // (P2).
     record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The common steps of all moves of border pages (M3, M4): the records are locked, those that go
-// along are copied, and all are marked moved.
+// The common steps of all moves of border pages (M3, M4): the records are locked, all that are not
+// purged are copied, and all are marked moved.
 
 #include <array>
 #include <bitset>
@@ -19,7 +19,7 @@ struct Load {
   unsigned keys = 0;
 
   std::uint32_t body_bytes() const { return record_bytes + BorderPage::directory_bytes(keys); }
-  // Returns whether that is at most `eighths` eighths of a page.
+  // Returns whether the load is at most `eighths` eighths of a page.
   bool fits(unsigned eighths) const {
     return body_bytes() <= BorderPage::kBodyBytes / 8 * eighths &&
            keys <= BorderPage::kKeysMax / 8 * eighths;
@@ -32,7 +32,7 @@ struct Load {
 // A page that is about to move.
 class MovingPage {
  public:
-  // A record that goes along.
+  // A record that goes to a new page.
   struct Live {
     std::uint64_t slice;
     std::uint32_t bytes;         // in the new page
@@ -46,31 +46,34 @@ class MovingPage {
   MovingPage(const MovingPage&) = delete;
   MovingPage& operator=(const MovingPage&) = delete;
 
-  // Begins, with the page's lock held to the end. False: it is moved or dropped.
+  // Begins a move. False: the page is moved or dropped, and *closed says which. REQUIRES: the
+  // page's lock is held until the move has ended.
   bool begin(Change* closed);
   // Locks all records or none; tries each for a bounded time (O1). REQUIRES: begin() was called.
   bool lock_records(unsigned spins);
   void unlock_records() { unlock_records(keys_); }
-  // Returns whether a new key of that slice comes after all that the page has, which ascend and all
-  // go along as they lie. Then there is nothing to collect(). REQUIRES: all records are locked.
+  // Returns whether all records can be copied as they lie, because their keys ascend and none is
+  // purged or a layer, and a new key of `slice` comes after them. Then there is nothing to
+  // collect(). REQUIRES: all records are locked.
   bool is_full_run(std::uint64_t slice) const;
   // Fills live(), ascending. REQUIRES: all records are locked.
   void collect(const Need& need);
-  // Leaves the record that was to grow as it is.
+  // Lets the record that was to grow keep its capacity.
   void drop_growth(unsigned grown_index);
   // Computes the bytes_before of all live records.
   void add_up();
 
-  // Copies live records [begin, end) after those that `to` has; its birth_version counts them then.
-  // REQUIRES: no other session can reach `to`.
+  // Copies live records [begin, end) after those that `to` has, and counts them in its
+  // birth_version. REQUIRES: no other session can reach `to`.
   void copy_records(BorderPage* to, unsigned begin, unsigned end);
   // Copies all records as they lie here. REQUIRES: is_full_run().
   void copy_whole(BorderPage* to);
-  // Fills in the rest of a page that takes over records. To be called once for each page they come
-  // from.
+  // Sets version, purged_tid and last_soc of a page that takes over records. It is called once for
+  // each page that they come from.
   void complete(BorderPage* to) const;
 
-  // Does the steps of M4, in this order. `major` null: the minor one takes all of this page.
+  // These are the steps of M4, to be called in this order. `major` null: the minor one takes all of
+  // this page.
   void set_successors(const BorderPage* minor, const BorderPage* major);
   void mark_records();
   void mark_page();
@@ -87,7 +90,7 @@ class MovingPage {
  private:
   void unlock_records(unsigned count);
   void note_own();
-  // Returns whether the record stays behind (M11).
+  // Returns whether the record is left out of the new pages (M11).
   bool is_purged(unsigned index, Slot slot, page::Tid tid) const;
   void keep_lock(unsigned index, page::RecordHeader* copied, unsigned place);
 
@@ -105,14 +108,14 @@ class MovingPage {
   alignas(occ::LockWaiter) std::byte waiters_[BorderPage::kKeysMax * sizeof(occ::LockWaiter)];
 };
 
-// The ways in which two neighbours come to fill pages better.
+// The ways to fill the pages of two neighbours better.
 enum class MergeInto : std::uint8_t {
   kOnePage,   // one page for both
   kTwoPages,  // two pages, with another boundary between them
 };
 
-// Returns a neighbour of `page` under `parent` that `load` could be merged with; null: none. A
-// guess.
+// Returns a neighbour of `page` under `parent` that `load` could be merged with; null: none.
+// Without locks this is a guess.
 BorderPage* neighbour_for(page::PagePool& pool, InteriorPage* parent, BorderPage* page,
                           const Load& load, MergeInto into);
 

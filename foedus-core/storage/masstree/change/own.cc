@@ -1,15 +1,16 @@
-// A transaction's entries of records and pages follow them when they move. So it sees its own
-// writes and does not conflict with itself.
+// Changes a transaction's entries when their records and pages move. So the transaction sees its
+// own writes and does not conflict with itself.
 //
-//   M9   A session that moves records of its own writes moves the entries with them. Records that
-//        other sessions moved are found when an operation lands on a page whose birth concerns the
-//        transaction (storage/moves/birth.h, Q2). They are also found when a record of own writes
-//        turns out to have moved after it was found. The root of a layer is born when the slot says
-//        that it is one.
-//   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
-//        since the transaction began. All entries of moved pages become entries of their twins and
-//        new layers, at birth counts, if they were true to the end. Then the insert moves the
-//        entries of its page. Entries that are not true any more stay, and fail in verify.
+//   M9   A session that moves records of its own writes changes the entries with them. Records that
+//        other sessions moved are looked for in two cases: when an operation comes to a page whose
+//        birth concerns the transaction (storage/moves/birth.h, Q2), and when a record of own
+//        writes turns out to have moved after it was found. The root of a layer gets its birth when
+//        the slot says that it is a layer.
+//   M10  Entries of the page-version set are updated late: before an own insert into a page to
+//        which records came since the transaction began. If an entry was true until its page moved,
+//        it is replaced by entries of the twins, and of layers that were made, with their counts at
+//        birth. Then the insert raises the entries of its page. Entries that are not true any more
+//        stay, and fail in verification.
 #include "foedus-core/storage/masstree/change/own.h"
 
 #include "foedus-core/base/invariant.h"
@@ -24,12 +25,14 @@ namespace {
 
 // Returns the birth of a page that a search has come to.
 moves::Birth birth_of(const BorderPage* page) {
-  // order: relaxed, at least as old as the page's pointer, which was acquired. Once it names this
-  // session, it did so before this session's search.
+  // order: relaxed. The pointer to the page was acquired, so this sees the birth that was stored
+  // before the pointer, or a later one. A birth that names this session was stored before this
+  // session's search.
   return moves::Birth(birth_word(page).load_relaxed());
 }
 
-// Adds entries for the layers that came to be after `observed`. False: one of them has changed.
+// Adds entries for the layers that were made after `observed` was seen. False: one of them has
+// changed.
 bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                      page::PageVersion observed, page::PageVersion now) {
   BorderPage* roots[BorderPage::kKeysMax];
@@ -41,7 +44,7 @@ bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderP
     if (root == nullptr) return false;
     roots[count++] = root;
   }
-  // add() would keep one entry a page: all that was seen of a page must hold.
+  // add() would keep only one entry for a page, but each count that was seen of it must hold.
   for (unsigned i = 0; i < count; ++i) {
     ctx.sets().pages().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
   }
@@ -76,7 +79,7 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
                           std::uint32_t place) {
   if (ctx.sets().writes().contains(from)) ctx.sets().writes().move(from, to, place);
   if (!ctx.locks().holds(from)) return nullptr;
-  occ::LockWaiter* const waiter = ctx.locks().waiters().take();  // of those reserved
+  occ::LockWaiter* const waiter = ctx.locks().waiters().take();  // reserve_moves() made it
   const bool locked = occ::try_lock(&to->lock, waiter);
   FOEDUS_INVARIANT(locked, from, to);
   return ctx.locks().held().move(from, to, waiter);
@@ -112,7 +115,7 @@ void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, Bo
     while (follow_entry(ctx, control, i)) {
     }
   }
-  // Several entries may have come to speak of one page.
+  // By now several entries may be of this page.
   for (occ::PageEntry& entry : set.entries()) {
     if (entry.page == &page->header && entry.observed == before.counts()) {
       entry.observed = after.counts();

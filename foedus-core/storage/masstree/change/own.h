@@ -1,5 +1,5 @@
 #pragma once
-// A transaction's entries of records and pages follow them when they move (M9, M10).
+// Changes a transaction's entries when their records and pages move (M9, M10).
 
 #include <cstdint>
 
@@ -9,28 +9,31 @@
 
 namespace foedus::storage::masstree {
 
-// Moves the own entries of a record that this transaction moves. If it holds the record's lock, it
-// holds that of `to` instead. Returns the waiter with which to unlock `from` once that says moved.
-// Null: it is not held. REQUIRES: no other session can reach `to` yet.
+// Changes the own entries of a record that this transaction moves. If the transaction holds the
+// record's lock, it then holds that of `to` instead, and this returns the waiter with which to
+// unlock `from` once that is marked moved. Null: the lock was not held. REQUIRES: no other session
+// can reach `to` yet.
 occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                           std::uint32_t place);
-// Returns the birth of a border page (storage/moves/birth.h). It is given once more after the
-// marks.
+// Returns the birth of a border page (storage/moves/birth.h). It is stored twice: kNotBorn before
+// the page can be found, and the true birth after the marks.
 inline base::AtomicWord<std::uint64_t>& birth_word(const TreePage* page) {
   static_assert(sizeof(base::AtomicWord<std::uint64_t>) == sizeof(page->header.kind_word));
   return *reinterpret_cast<base::AtomicWord<std::uint64_t>*>(
       const_cast<std::uint64_t*>(&page->header.kind_word));
 }
 inline void give_birth(const TreePage* page, moves::Birth stamp) {
-  // order: relaxed: a later birth than it has only makes others look once more.
+  // order: relaxed. A transaction that still sees kNotBorn, which is later than any epoch, only
+  // looks for its own writes once more.
   birth_word(page).store_relaxed(stamp.word());
 }
-// Returns true if records that this transaction wrote may have come to `page` without its doing.
+// Returns whether another session may have moved to `page` records that this transaction wrote.
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
-// Returns true if own writes may be in pages that were dropped; snapshot pages do not show them.
+// Returns whether pages may have been dropped that this transaction has written to. If so, a
+// snapshot page may be without its writes.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
-// Returns the birth of a page to which a search has come; for one in a snapshot, that of the newest
-// copies.
+// Returns the epoch of birth of a page to which a search has come. For a snapshot page it is that
+// of Q3.
 Epoch birth_of(const occ::StorageControl* control, const BorderPosition& at);
 // Updates own entries of a page whose counts an own insert changes, if they were true. REQUIRES:
 // the page's lock; the page still says `before`.

@@ -41,15 +41,15 @@ void LockedParent::replace_by_one(const TreePage* page) {
     FOEDUS_SYNC_POINT("masstree:pair_shifting");
     parent_->child(i + 1).store(parent_->child(i + 2).load());
   }
-  // Merges are counted, too, where border pages count layers; the count may wrap. Otherwise, if an
-  // adoption and this merge fell between two looks, the second look (look_again()) would see the
-  // number of keys unchanged.
+  // The version counts merges, too, in the place where border pages count layers; the count may
+  // wrap. Otherwise, if an adoption and this merge came between two looks of look_again(), the
+  // second one would see the same number of keys.
   const std::uint32_t merges = (parent_->header.load_version().layers() + 1) & 0xffff;
   parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
 }
 
-// Stores first the page that takes over the whole range of an old one. Once it is in place, the
-// separator may change.
+// Stores first the page whose slices include all those of one old page, in the place of that one.
+// Then the separator may change.
 void LockedParent::replace_by_two(const TreePage* minor, const TreePage* major) {
   const bool major_first = major->low <= right_->low;
   set_child(major_first ? at_ + 1 : at_, major_first ? major : minor);

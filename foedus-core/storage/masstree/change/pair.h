@@ -2,16 +2,16 @@
 // Two neighbours under one parent that are replaced together, by one page or by two with another
 // boundary.
 //
-//   M16  Held are the locks of both pages, of all their records, of the new pages and of the
-//        parent. They are held from before the first mark until the parent leads to the new pages.
-//        All but the first page's are only tried (O1). Steps: the foster words of both pages, the
-//        marks of all records of both, the moved flag of the one page, that of the other, the
-//        parent's pointers. A session that comes to a new page by the first moved page finds all
-//        old records marked. It can add no key nor child before the other page says moved, too: the
-//        new page's lock is held.
-//   M17  Pages that are not in the parent itself, but twins that it has not adopted yet, are not
-//        merged. So the successors of a page whose pointer is still in a parent cover no more than
-//        the page did, and adoption need not care.
+//   M16  The session holds the locks of both pages, of all their records, of the new pages and of
+//        the parent, from before the first mark until the parent leads to the new pages. Except for
+//        the first page's, it only tries for these locks (O1). The steps: set the foster words of
+//        both pages, mark all records of both, mark the one page moved, then the other, then change
+//        the parent's pointers. A session that comes to a new page by the page that was marked
+//        first finds all old records marked. It can add no key or child before the other page is
+//        marked, too, because the new page is locked.
+//   M17  Only pages to which the parent itself leads are merged, not twins that it has not adopted
+//        yet. So the successors of a moved page to which a parent still leads have no more slices
+//        than that page, and adoption puts them into its place without a look.
 
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/page/page_pool.h"
@@ -40,16 +40,17 @@ class TriedLock {
   const bool held_;
 };
 
-// Returns the page beside `page`, under the same parent, or null. A guess.
+// Returns the page beside `page`, under the same parent, or null. Without locks this is a guess.
 TreePage* neighbour_of(page::PagePool& pool, InteriorPage* parent, const TreePage* page,
                        bool right);
 
 // The parent of two pages, locked.
 class LockedParent {
  public:
-  // REQUIRES: the locks of both pages, of which neither is moved if it is theirs.
+  // Tries to lock the parent. REQUIRES: the locks of both pages are held. If is_theirs(), neither
+  // page is moved.
   LockedParent(InteriorPage* parent, const TreePage* left, const TreePage* right);
-  // Returns whether it is locked, and leads to both pages, one beside the other.
+  // Returns whether the parent is locked, and leads to both pages, one beside the other.
   bool is_theirs() const { return is_theirs_; }
 
   // Makes the pointers lead to the new page or pages; readers go on meanwhile (see InteriorPage).
@@ -63,7 +64,7 @@ class LockedParent {
   const TreePage* const right_;
   const TriedLock lock_;
   unsigned keys_ = 0;
-  unsigned at_ = 0;  // the left page's
+  unsigned at_ = 0;  // place of the left page
   bool is_theirs_ = false;
 };
 

@@ -1,5 +1,6 @@
-// A border page moves: to foster twins, or to one page in its place (paper §8.2; M3, M4). If there
-// is a neighbour with which it fills one page, or which has room for its surplus, both move (M16).
+// A border page moves: to foster twins, or to one page in its place (paper §8.2; M3, M4). If it
+// fits into one page with a neighbour, or the neighbour has room for what it has too much, both
+// move (M16).
 #include "foedus-core/storage/masstree/change/split.h"
 
 #include "foedus-core/base/invariant.h"
@@ -19,7 +20,7 @@ namespace {
 // A page that is not fuller than this without its deleted records is replaced, not split. A lower
 // bound copies less often, but random erasures leave emptier pages (experiments/churn).
 constexpr unsigned kReplaceEighths = 7;
-// The limit for a page of which one record needs more room.
+// The limit for a replacement page in which one record gets more room.
 constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kBodyBytes / 4 * 3;
 // A page that is not fuller than this looks for a neighbour to become one page with.
 constexpr unsigned kMergeEighths = 5;
@@ -42,7 +43,7 @@ class Reorganization {
   };
 
   bool inserts() const { return need_.grown_index == BorderPage::kNone; }
-  // Returns the load of the records that go along, and of the new record.
+  // Returns the load of the records that are not purged, and of the new record.
   Load load() const { return from_.load() + Load{need_.bytes, inserts() ? 1u : 0u}; }
   bool may_grow() const;
   bool wants_one_page() const;
@@ -67,8 +68,8 @@ class Reorganization {
   bool is_full_run_ = false;
 };
 
-// Returns whether the record that is to grow still may (M5). The caller asked without the page's
-// lock, and others may have come to its slice since.
+// Returns whether the record that is to grow still may (M5). The caller checked that without the
+// page's lock, and keys of the same slice may have come since.
 bool Reorganization::may_grow() const {
   const Slot slot = page_->slot(need_.grown_index);
   return !slot.is_layer() &&
@@ -89,9 +90,10 @@ bool Reorganization::is_descending() const {
   return true;
 }
 
-// Returns whether the new key, with `smaller` keys before it, follows the one that was inserted
-// last. Then keys ascend in front of others, as the orders of one district do. The run gets a page
-// of its own, to end in. A boundary at the new key would take the others along, split after split.
+// Returns whether the new key, which comes after `smaller` keys, directly follows the key that was
+// inserted last. If so, keys ascend in front of greater ones, as the orders of one district do in
+// front of those of the next. Then the boundary is after the new key, so that this run of keys has
+// the end of a page. A boundary before it would copy the greater keys again at every split.
 bool Reorganization::ends_run(unsigned smaller) const {
   if (smaller == 0 || smaller == from_.live_count()) return false;
   const MovingPage::Live& before = from_.live()[smaller - 1];
@@ -144,8 +146,8 @@ Reorganization::Boundary Reorganization::choose_boundary() {
   return best;
 }
 
-// Chooses a boundary. If a record is to grow and no boundary makes room for it, this split only
-// makes room. The record will grow in a page of its own half.
+// Chooses a boundary. If a record is to grow and no boundary makes room for that, chooses one as if
+// the record kept its size. The record grows in a later move of its half.
 Reorganization::Boundary Reorganization::choose_fitting_boundary() {
   const Boundary boundary = choose_boundary();
   const bool one_slice = from_.live()[0].slice == from_.live()[from_.live_count() - 1].slice;
@@ -165,8 +167,9 @@ bool Reorganization::try_merge(MergeInto into) {
 
 void Reorganization::fill_one() {
   set_range(minor_, page_->low, page_->last);
-  // A transaction that knows the layer anchor's record as no layer may still go by the count
-  // (is_unchanged()).
+  // A transaction that saw the record before it became a layer verifies by the count at birth of
+  // the layer's anchor (is_unchanged()). The new page has the one record of that birth, so it is
+  // the anchor from now on.
   if (page_->is_layer_anchor() && from_.version().counts() == page_->birth() &&
       from_.live_count() == 1) {
     minor_->header.flags = BorderPage::kLayerAnchor;

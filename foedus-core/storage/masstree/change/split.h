@@ -1,5 +1,5 @@
 #pragma once
-// A border page gets room: it moves, alone or together with a neighbour.
+// Makes room in a border page, by moving it alone or together with a neighbour.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Finding a record again, and telling whether a page gained keys, without locks and without the
-// key: from what the old page still says (M4).
+// Finds a record again, and tells whether a page gained keys. This takes no lock and needs no key,
+// because the old page still has the slice and the remainder of each record (M4).
 #include "foedus-core/storage/masstree/change/track.h"
 
 #include "foedus-core/base/invariant.h"
@@ -20,11 +20,11 @@ page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* po
   return position.record();
 }
 
-// Takes one step from a record that is moved or a layer. Null: it was purged, or dropped (M23).
-// *is_lost: its last home is not known. It was in a layer, whose pages before the present ones are
-// not found any more, or in a successor that was dropped (Q4). Within this layer the successors are
-// looked at one after the other. A record that was made in one of them, and purged from there, is a
-// home, too.
+// Takes one step from a record that is moved, or that became a layer. Null: the record was purged
+// or dropped (M23). *is_lost: the last state of the record cannot be found. That is so if the
+// record was in a layer, because only the present pages of a layer are found, or in a successor
+// that was dropped (Q4). Within this layer the successors are searched one after the other. So a
+// record of the key that was made in one of them, and purged from there, is found too.
 page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, page::Tid tid,
                               std::uint32_t* place, bool* is_lost) {
   BorderPage* const page = BorderPage::of_record(record);
@@ -32,7 +32,7 @@ page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, 
   FOEDUS_INVARIANT(index != BorderPage::kNone, record, page->header.page_id);
   Slot slot = page->slot(index);
   *is_lost = !tid.is_moved();
-  // The flags are of one word: a record that was a layer when it moved has both.
+  // A record that was a layer when it moved has both flags, and is followed as a moved one.
   if (*is_lost) {
     slot = wait_for_layer(page, index);
     return record_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
@@ -134,23 +134,23 @@ constexpr unsigned kShiftTries = occ::kTriesLong;
 
 }  // namespace
 
-// Looks for the followed pointer (M20). Argument that it is not taken for unchanged by mistake. An
-// install that counts is one whose transaction comes before this one. It was made under the lock of
-// the page that held the pointer then, and before this transaction's serialization point, so before
-// the loads below. So were all moves before it. Let the page at which this look arrives be unmoved.
-// Then it held the pointer at the install, or took it over afterwards, installed. Nothing stores
-// the old value into it again. A drop of the new page leaves another snapshot page behind, or the
-// same one if all there is as it was.
+// Looks for the followed pointer (M20). It never takes a changed pointer for unchanged, for this
+// reason. Only an install matters that comes before this transaction in the serial order. It was
+// made under the lock of the page that had the pointer then, and before this transaction's
+// serialization point, so before the loads below. All moves before it were so, too. Let the page at
+// which this look ends be unmoved. Then that page had the pointer at the install, or took it over
+// afterwards with the new value. No session stores the old value into it again. A drop of the new
+// page leaves another snapshot page in the pointer, or the same one if nothing in it has changed.
 //
-// Shifts leave copies behind, but none that could be met. Up to the count that was seen, each place
-// was written after the install or was right at it. For the count is stored last when it grows, and
-// a place beyond it is written before it is counted again.
+// Shifts leave copies of pointers behind, but this look cannot meet an old one. Each place up to
+// the count that was seen was written after the install, or was right at it: the count is stored
+// last when it grows, and a place beyond it is written before it is counted again.
 //
-// But a pointer that is shifted is stored in two halves. So in the place of a snapshot-resident
-// neighbour, the installed pointer's snapshot half stands beside the neighbour's null, for a moment
-// or for one look. So a look at an interior page counts only if no shift was under way. Adoptions
-// raise the number of keys, merges lower it and are counted themselves, and a session in the midst
-// of one holds the lock.
+// But a pointer is shifted in two stores, one for each half. So in the place of a snapshot-resident
+// neighbour, the snapshot half of the installed pointer may stand beside the neighbour's null
+// volatile half for a moment. Therefore a look at an interior page counts only if no shift was
+// under way. Adoptions raise the number of keys, merges lower it and are counted themselves, and a
+// session that shifts holds the lock.
 occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.holder == nullptr) return occ::look_in_place(entry);
   base::SpinWait spin;

@@ -1,5 +1,5 @@
 #pragma once
-// Finding the present place of records and pages, without locks and without a transaction.
+// Finds where records and pages are now, without locks and without a transaction.
 
 #include <cstdint>
 
@@ -10,14 +10,14 @@ namespace foedus::storage::masstree {
 
 // storage/dispatch.h has the contracts of the first three.
 
-// A moved record is found through foster twins, replacement pages and next layers. One that was
-// deleted, and left behind by a split: *to is the last record that the key had, which may have been
-// inserted and purged again since.
+// Finds a moved record through foster twins, replacement pages and next layers. If the record was
+// deleted and left out of a move, *to is the last record that the key had, because the key may have
+// been inserted and purged again since.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
-// No key may have been added in foster twins, nor in layers that came to be since.
+// Returns whether no key was added to the page, its foster twins, or layers that were made since.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
-// Finds the pointer wherever it is now (M20).
+// Looks for the pointer where it is now (M20).
 occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry);
 
 // Returns true if no key was added to `page` since it had these counts (change/track.cc).
