@@ -9,8 +9,8 @@
 
 namespace foedus::storage::masstree {
 
-// Copies a page. It never changes but for hints (P18), which are not followed here. The search
-// functions are those of volatile pages.
+// Copies a page, so that the search functions of volatile pages can be used on it. The page never
+// changes except for hints (P18), which are not followed here.
 template <typename Place>
 Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {
   const occ::ColdReads reads(&cold_pages_);

@@ -54,7 +54,7 @@ class ColdLayer {
                   SnapshotRow* row);
 
  private:
-  // Cached pages are not kept while others are asked for (O14).
+  // A copy of a page, because cached pages are not kept while others are asked for (O14).
   struct Copy {
     alignas(64) char bytes[page::kPageBytes];
     TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }

@@ -24,7 +24,7 @@ namespace foedus::storage::masstree::delta {
 
 namespace {
 
-// A page is moved if this part of its records, or more, is deleted: one in kDeletedPart.
+// A page is moved if one in this many of its records is deleted, or more.
 constexpr unsigned kDeletedPart = 3;
 // A tree of more pages is not given up at once: all its locks would be held.
 constexpr std::uint64_t kResetPagesMax = 1u << 12;
@@ -39,8 +39,8 @@ occ::TxnContext::Resources resources_of(const Installation& installation) {
   return resources;
 }
 
-// Holds a record's lock that is only tried, for the length of a block, also one that a lack of
-// memory ends.
+// Tries the lock of a record. Holds it until the end of the block, also if an exception for lack of
+// memory ends the block.
 class TriedRecord {
  public:
   explicit TriedRecord(page::RecordHeader* record)
@@ -73,8 +73,8 @@ class Purge {
 
  private:
   void layer(const std::string& prefix);
-  // Purges rows of one page. Returns whether it is worth moving, because enough of it is deleted
-  // then.
+  // Purges rows of one page. Returns whether so many of its records are deleted by then that the
+  // page is worth moving.
   bool page(const KeyPosition& position, const std::string& prefix);
   bool is_covered(page::Tid tid) const {
     return (tid.word() & page::Tid::kFlags) == 0 && tid.epoch() <= installation_.covered;
@@ -94,14 +94,14 @@ class Purge {
   ColdLayer cold_;
   occ::TxnContext ctx_;              // of no transaction: it has no entries that could move along
   std::vector<std::string> layers_;  // prefixes of those that are still to be looked at
-  std::uint64_t kept_ = 0;           // rows
+  std::uint64_t kept_ = 0;           // rows that stay
   page::DualPageIds asked_;          // the last pointer that leads_to_snapshot() was asked about
   bool answer_ = false;
 };
 
-// Returns whether the snapshot has the page that the pointer leads to. After an installation that
-// left pointers to earlier snapshots, only pointers of the first layer are looked at. Rows below
-// others stay for the next installation.
+// Returns whether the pointer leads to a page of the snapshot. After an installation that left
+// pointers to earlier snapshots, this looks only at pointers of the first layer: rows below other
+// pointers stay for the next installation.
 bool Purge::leads_to_snapshot(const KeyPosition& position, const ColdPointer& cold) {
   if (is_settled_) return true;
   if (position.layer.owner != nullptr) return false;
@@ -115,9 +115,9 @@ bool Purge::leads_to_snapshot(const KeyPosition& position, const ColdPointer& co
   return answer_;
 }
 
-// Returns whether the snapshot's page has the row. The answer stays true: the installer alone drops
-// volatile pages, and runs this. A page that a session materializes after this look is a copy of
-// the snapshot's page.
+// Returns whether the search for the key in the main tree ends at a page of the snapshot. If so,
+// that stays so until a session makes a copy of that page, because the installer alone drops
+// volatile pages, and runs this. The copy has the snapshot's row.
 bool Purge::is_in_snapshot(std::string_view key) {
   const KeyPosition position = find_below(*installation_.pool, {&main_->root, nullptr}, key);
   ColdPointer cold;

@@ -26,7 +26,7 @@ class Exchanger {
         page_(page),
         exchange_(exchange) {}
 
-  // Returns the copy, and both remainders; null: nothing has changed.
+  // Returns the copy, and sets the remainders. Null: nothing has changed.
   InteriorPage* run(RemainderPages* remainders, std::uint64_t* dropped);
 
  private:
@@ -90,8 +90,8 @@ bool Exchanger::lock_out() {
   return true;
 }
 
-// Finds the present place of the children that go. Their fences are those of their pages, so the
-// same ids mean the same slices.
+// Finds where the children that go are now. A page never changes its fences (M1), so children with
+// the same ids have the same slices.
 bool Exchanger::find_out() {
   if (!subtree_.try_lock(&page_->header)) return false;
   const page::PageVersion version = page_->header.load_version();
@@ -108,8 +108,9 @@ bool Exchanger::find_out() {
   return keys_ + 1 - count + exchange_.in.size() + remainders <= InteriorPage::kSeparatorsMax + 1;
 }
 
-// Finds the pointer to the page. It leads to no moved page and cannot change while both are locked
-// (P5). The pointer of the storage's root changes with the root's lock (grow()).
+// Finds the pointer to the page, and locks the page that has it. While both pages are locked, and
+// neither has moved, the pointer cannot change (P5). The pointer of the storage's root is changed
+// under the lock of that root alone (grow()).
 bool Exchanger::lock_above() {
   if (above_.parent == nullptr) {
     BorderPage* const owner = above_.layer.owner;
@@ -128,7 +129,8 @@ bool Exchanger::lock_above() {
   return ids_.volatile_page == page_->header.volatile_id();
 }
 
-// Takes records, but leaves deleted ones behind: no other session has locked them (M11).
+// Copies the records of slices that are kept, but no deleted ones: this session has all their
+// locks, so no transaction has one (M11). False: `to` has no room for them.
 bool Exchanger::take_records(BorderPage* from, const SliceRange& kept, BorderPage* to,
                              unsigned* layers) {
   struct Key {
@@ -194,7 +196,7 @@ bool Exchanger::fill_interior(InteriorPage* to, const SliceRange& kept) {
     const unsigned keys = from->header.load_version().keys();
     for (unsigned i = 0; i <= keys; ++i) {
       const std::uint64_t low = i == 0 ? from->low : from->separator(i - 1);
-      if (!kept.contains(low)) continue;  // collect() has found that none is cut
+      if (!kept.contains(low)) continue;  // collect() has seen that no child is cut
       if (children > InteriorPage::kSeparatorsMax) return false;
       if (children != 0) to->set_separator(children - 1, low);
       to->child(children++).store(from->child(i).load());
@@ -234,7 +236,8 @@ void Exchanger::fill_copy(const RemainderPages& remainders) {
   copy_->header.store_version(birth);
 }
 
-// Gives birth to pages to which records of transactions at work may have come (Q2).
+// Sets the birth of the remainder pages, because records that open transactions wrote to may have
+// come to them (Q2).
 void Exchanger::stamp(const RemainderPages& remainders) {
   const moves::Birth birth(moves::epoch_after_marks(*installation_.clock), moves::Birth::kSeveral);
   for (const TreePage* const rest : {remainders.left, remainders.right}) {
@@ -252,8 +255,8 @@ void Exchanger::publish() {
   FOEDUS_INVARIANT(taken, page_->header.page_id, copy_->header.page_id);
 }
 
-// Locks the new pages. M16: no session adds a key there before all pages that they take over say
-// moved.
+// Locks the remainder pages. So no session adds a key there before all pages that they take over
+// are marked moved (M16).
 bool Exchanger::lock_replacements(const RemainderPages& remainders) {
   for (TreePage* const rest : {remainders.left, remainders.right}) {
     if (rest == nullptr) continue;
@@ -316,7 +319,7 @@ InteriorPage* exchange(const Installation& installation, Subtree* subtree, const
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
                    page::SnapshotPageId cold, std::uint64_t* dropped) {
   BorderPage* const owner = layer.owner;
-  // Lack of memory is a failed attempt: nothing stays locked until the caller is gone.
+  // If memory runs out, the attempt has failed, and release() unlocks all as after other failures.
   bool ready = false;
   base::trying([&] {
     ready = subtree->collect(root, kAllSlices) &&

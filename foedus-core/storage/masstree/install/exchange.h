@@ -6,12 +6,14 @@
 //      afterwards      | hot |a'|    s    | c' | hot |    a', c': what a and c have besides s
 //
 //   M33 The interior page moves to a copy with other children (M4). This is done under the locks of
-//       both, of the children that go and all their records, and of the page that leads to it. So
-//       readers find old children or new ones, each with its fences, and meet no shift.
-//   M34 The remainder at either end, of one page or of several, goes into one page each. A page of
-//       which nothing is dropped moves there with its records, as in a merge (M16, M18). A
-//       transaction that knows it finds them, and nothing conflicts. A page that is cut is dropped,
-//       and its remainder is like a page that was made volatile anew.
+//       the page, of the page that leads to it, of the children that go and all their records, and
+//       of the remainder pages. So readers find old children or new ones, each with its fences, and
+//       meet no shift.
+//   M34 The slices that remain at either end of the run go into one page each, whether they are of
+//       one page or of several. If all slices of a page remain, its records move there as in a
+//       merge (M16, M18): transactions that know the page find them, and nothing conflicts. A page
+//       of which only some slices remain is dropped, and to transactions its remainder is like a
+//       page that was made volatile anew.
 
 #include <cstdint>
 #include <span>
@@ -27,7 +29,7 @@ struct Child {
   page::DualPageIds ids;
   std::uint64_t low = 0;
   std::uint64_t last = 0;
-  VolatileContents contents;  // nothing: it is cold
+  VolatileContents contents;  // empty if the child is cold
   bool is_divisible = false;  // it is volatile, and has not moved
 
   bool is_cold() const { return ids.volatile_page.is_null(); }
@@ -43,8 +45,8 @@ struct Above {
 struct Exchange {
   std::span<const Child> out;
   std::span<const ColdPage> in;
-  SliceRange left;   // of pages that go, before all that comes
-  SliceRange right;  // and after it
+  SliceRange left;   // of pages that go, before `in`
+  SliceRange right;  // of pages that go, after `in`
 };
 
 // The pages that were made for the remainders; null: there was none.
@@ -53,8 +55,8 @@ struct RemainderPages {
   TreePage* right = nullptr;
 };
 
-// Attempts an exchange. Returns the page that took the place of `page`; null: nothing has changed.
-// Adds to `dropped` by how many pages there are fewer.
+// Attempts an exchange. Returns the page that took the place of `page`. Null: nothing has changed.
+// Adds to `dropped` by how many the number of volatile pages has fallen.
 InteriorPage* exchange(const Installation& installation, Subtree* subtree, const Above& above,
                        InteriorPage* page, const Exchange& exchange, RemainderPages* remainders,
                        std::uint64_t* dropped);
@@ -63,7 +65,8 @@ InteriorPage* exchange(const Installation& installation, Subtree* subtree, const
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
                    page::SnapshotPageId cold, std::uint64_t* dropped);
 
-// Attempts to exchange the page of a snapshot at a snapshot-resident child or layer for another.
+// Attempts to change a pointer without a volatile half, to a child or a layer, from its snapshot
+// page to another.
 bool exchange_cold(BorderPage* holder, page::DualPagePointer* pointer, page::SnapshotPageId cold);
 
 }  // namespace foedus::storage::masstree

@@ -26,11 +26,11 @@ using page::SnapshotPageId;
 // A root with more than that below it is not exchanged: its locks would be held for a millisecond.
 constexpr std::uint64_t kRootRecordsMax = 1u << 15;
 constexpr std::uint64_t kRootPagesMax = 1u << 12;
-// The children ahead, and the bytes of each, that are asked for: header and directory.
+// How many children ahead are loaded, and how many bytes of each: header and directory.
 constexpr std::size_t kPrefetchChildren = 4;
 constexpr std::size_t kPrefetchBytes = 768;
-// This many puts to rows of snapshot pages, since the last installation, make a delta worth its
-// look in every operation.
+// A delta costs a look in every operation. It is worth that after this many puts to rows of
+// snapshot pages between two installations.
 constexpr std::uint64_t kColdPutsMin = 1'000;
 
 bool has_page(std::span<const ColdPage> level_pages, std::uint64_t low, SnapshotPageId id) {
@@ -40,7 +40,7 @@ bool has_page(std::span<const ColdPage> level_pages, std::uint64_t low, Snapshot
   return at != level_pages.end() && at->id == id;
 }
 
-// Returns whether the slices low..last are of pages of the level that have not changed (O18).
+// Returns whether all pages of the level that have slices of low..last are unchanged (O18).
 bool is_unchanged(const Installation& installation, std::span<const ColdPage> level_pages,
                   std::uint64_t low, std::uint64_t last) {
   auto at = std::lower_bound(
@@ -83,7 +83,7 @@ class Installer {
 
   Status layer(const LayerRoot& layer, SnapshotPageId cold_root, VolatileContents* contents);
   bool exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root);
-  // Installs below a page. *page: afterwards the page that took its place. *contents: what stays.
+  // Installs below *page. Afterwards: *page took its place, *contents is what stays volatile.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, VolatileContents* contents);
   // Passes over pages that have not changed, if none are to be dropped (O18).
   void pass_over(VolatileContents* contents) {
@@ -114,23 +114,23 @@ class Installer {
   TreePage* resolve(page::VolatilePageId id) const {
     return TreePage::of(installation_.pool->resolve(id));
   }
-  // Returns whether enough was dropped: volatile pages stay then, quiet or not. With a delta that
-  // takes puts, unused main pages make room for it.
+  // Returns whether enough was dropped, so that all other volatile pages stay. If a delta takes
+  // puts, unused pages of the main tree are still dropped, to make room for it.
   bool is_spent() {
     if (counts_.wants_more(installation_)) return false;
     return !(installation_.spares_used && installation_.control->delta_takes_puts());
   }
 
-  // Returns whether pages are looked at to drop them, or to take their marks of use away.
+  // Returns whether unchanged pages are visited too, to drop them or to clear reference bits.
   bool looks_at_all() { return installation_.spares_used || !is_spent(); }
 
   const Installation& installation_;
   Subtree subtree_;
   InstallCounts counts_;
-  // O19. The slices of the child at hand, of one that several share, and its layer.
+  // With threads (O19): the slices of the current child, and this thread's reader of the layer.
   SliceRange shared_;
   std::optional<ColdLayer> shared_layer_;
-  bool has_left_some_ = false;  // pages that have slices of another child, too
+  bool has_left_some_ = false;  // pages with slices of another child, too
 };
 
 Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root,
@@ -140,7 +140,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root,
     FOEDUS_SYNC_POINT("masstree:install_cold");
     if (exchange_cold(layer.owner, layer.pointer, cold_root)) return {};
     id = layer.pointer->load_volatile();
-    // No session made it volatile meanwhile: its record has moved, and is looked for there (M39).
+    // No session made it volatile: the layer's record has moved, and is met at its new place (M39).
     if (id.is_null()) return {};
   }
   if (!looks_at_all() && installation_.is_unchanged(cold_root)) {
@@ -162,8 +162,8 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root,
 }
 
 // Exchanges a whole tree at once, which takes no page. A tree whose puts go to a delta is quiet
-// soon, and nearly all of it has been written again. Page by page, each volatile interior page
-// would make others volatile at its ends.
+// soon, and the snapshot has nearly all its pages anew. If it were exchanged page by page, each
+// volatile interior page would make others volatile at its ends (M38).
 bool Installer::exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root) {
   const occ::StorageControl& control = *installation_.control;
   // order: relaxed, a statistic.
@@ -190,7 +190,7 @@ Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page,
 Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page,
                         VolatileContents* contents) {
   *contents = {1, 0, true, false};
-  // No other thread drops pages of these slices, and this one none that it has yet to look at.
+  // No other thread drops pages of these slices, and this one none before it has looked there.
   FOEDUS_INVARIANT(!page->header.load_version().is_dropped(), page->header.page_id);
   TreePage* const minor = twin_of(*installation_.pool, page, page->low);
   TreePage* const major = twin_of(*installation_.pool, page, page->last);
@@ -213,8 +213,8 @@ Status Installer::twin(const Above& above, ColdLayer* cold, TreePage* page,
   return {};
 }
 
-// Installs at a border page. A record that becomes a layer meanwhile takes its name there. So this
-// repeats until all layers were looked at.
+// Installs at a border page. Repeats until all layers were looked at, because a record that becomes
+// a layer meanwhile takes the name of its chain along.
 Status Installer::border(ColdLayer* cold, BorderPage* page, VolatileContents* contents) {
   const unsigned keys = page->header.load_version().keys();
   VolatileContents layers;
@@ -229,7 +229,7 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, VolatileContents* co
     contents->is_quiet = false;
   }
   contents->add(layers);
-  // Records that this look did not see have moved from here.
+  // If the page has moved meanwhile, its successors may have other records.
   return page->header.load_version().is_gone() ? twins({}, cold, page, contents) : Status();
 }
 
@@ -245,7 +245,7 @@ Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys,
     FOEDUS_CHECK(cold->next_layer(page->slice(i), &root));
     VolatileContents one;
     if (root.is_null() && pointer->load_volatile().is_null()) {
-      one.leads_to_cold = true;  // of a page of the snapshot that was damaged
+      one.leads_to_cold = true;  // the snapshot's page was damaged
     } else {
       FOEDUS_CHECK(layer({pointer, page}, root, &one));
     }
@@ -254,7 +254,7 @@ Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys,
   return {};
 }
 
-// Renames payloads that are named in a file of an earlier snapshot to their names in the new one.
+// Gives records whose chain is in a file of an earlier snapshot its name in the new one (O16).
 Status Installer::name_chains(ColdLayer* cold, BorderPage* page, VolatileContents* contents) {
   contents->leads_to_cold = false;
   const unsigned keys = page->header.load_version().keys();
@@ -307,8 +307,8 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
   for (bool again = true; again;) {
-    // Each exchange takes away volatile pages, or earlier snapshots; the children after it may
-    // allow others.
+    // Each exchange takes away volatile pages, or pointers to earlier snapshots. The children that
+    // it leaves may allow others.
     for (bool done = true; done;) {
       done = cold->has_pages() && exchange_all(above, page, level_pages, next_exchange, &children);
       done = exchange_all(above, page, level_pages, next_merge, &children) || done;
@@ -331,8 +331,8 @@ Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Level& lev
   return child_below(page, cold, child);
 }
 
-// Returns whether threads share the children: each has pages below it, and there are enough of
-// them, or they have none that would be shared.
+// Returns whether the children are dealt out to threads: they have pages below them, and are enough
+// for all threads. At level 2 any number will do: children of lower pages are never dealt out.
 bool Installer::is_divided(const InteriorPage& page, const Children& children) const {
   if (page.header.level < 2 || !installation_.is_shared()) return false;
   if (page.header.level == 2) return true;
@@ -356,7 +356,7 @@ Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const L
         installer.shared_ = {child.low, child.last};
         installer.has_left_some_ = false;
         FOEDUS_CHECK(installer.child_at(page, &*installer.shared_layer_, level_pages, &child));
-        // order: relaxed, run() hands it on.
+        // order: relaxed, the end of run() publishes it.
         if (installer.has_left_some_) left[i].store_relaxed(1);
         return {};
       },
@@ -368,7 +368,6 @@ Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const L
   return {};
 }
 
-// Loads header and directory of the page.
 void Installer::prefetch(const Children& children, std::size_t index) const {
   if (index >= children.size() || children[index].is_cold()) return;
   base::prefetch_lines(resolve(children[index].ids.volatile_page), kPrefetchBytes);
@@ -384,8 +383,9 @@ Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child)
   return {};
 }
 
-// Materializes children that the new snapshot does not have (M38): of several neighbours the first
-// and the last. Those between go with them, if anything does. Returns whether there was one.
+// Materializes snapshot-resident children that the new snapshot does not have (M38): of a row of
+// such neighbours the first and the last. Those between them are exchanged with them, if a run is
+// found. Returns whether one was materialized.
 Result<bool> Installer::materialize(InteriorPage* page, const Level& level_pages, ColdLayer* cold,
                                     Children* children) {
   const auto is_stale = [&](const Child& child) {
@@ -458,7 +458,7 @@ bool Installer::exchange_all(const Above& above, InteriorPage** page, const Leve
 
 void Installer::replace(const Run& run, const RemainderPages& remainders, Children* children) {
   Children made;
-  bool leads_to_cold = false;  // the pages that it was made of were looked at
+  bool leads_to_cold = false;  // of the pages that went; the installer has looked at them
   for (const Child& child : run.exchange.out) leads_to_cold |= child.contents.leads_to_cold;
   const auto add_remainder = [&](TreePage* page) {
     if (page == nullptr) return;

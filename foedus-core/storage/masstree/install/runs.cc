@@ -13,8 +13,8 @@ namespace {
 // ns for each record of the run.
 constexpr std::uint64_t kRunPages = 16;
 constexpr std::uint64_t kRunRecords = 256;
-// A run is not begun if it would be more than this: children under one page of the snapshot are
-// merged before. But a few children always go, whatever layers they have.
+// A run is not begun if it would have more than this: children under one page of the snapshot are
+// merged first. But up to kRunChildrenMin children may always go, whatever is in their layers.
 constexpr std::uint64_t kRunPagesMax = 64;
 constexpr std::uint64_t kRunRecordsMax = 2048;
 constexpr std::size_t kRunChildrenMin = 3;
@@ -27,7 +27,7 @@ bool is_too_much(const VolatileContents& sum, std::size_t children) {
 bool is_usable(const Child& child) { return child.is_cold() || child.contents.is_quiet; }
 bool is_mergeable(const Child& child) { return child.is_divisible && child.contents.is_quiet; }
 
-// Returns the page of the level that has the slice.
+// Returns the index of the page of the level that has the slice.
 std::size_t page_of(std::span<const ColdPage> level_pages, std::uint64_t slice) {
   const auto behind = std::upper_bound(
       level_pages.begin(), level_pages.end(), slice,
@@ -41,7 +41,8 @@ class Search {
   Search(std::span<const Child> children, std::span<const ColdPage> level_pages, std::size_t end)
       : children_(children), level_pages_(level_pages), end_(end) {}
 
-  // Finds a run that begins there. False: there is none; next() is where one may begin.
+  // Finds a run that begins at child `begin` or soon after it. False: there is none, and next() is
+  // the child from which to search on.
   bool from(std::size_t begin, Run* run);
   std::size_t next() const { return next_; }
 
@@ -61,13 +62,14 @@ class Search {
   std::size_t first_ = 0;      // child of the run
   std::size_t cold_ = 0;       // first child that has slices of the pages that come
   std::size_t last_ = 0;       // child of the run
-  std::size_t row_begin_ = 0;  // what comes
+  std::size_t row_begin_ = 0;  // pages of the level that come
   std::size_t row_end_ = 0;
   SliceRange left_;
   SliceRange right_;
 };
 
-// Chooses the first child: the pages that come begin where one of the level does.
+// Chooses the first child of the run, so that the pages that come begin with a whole page of the
+// level.
 bool Search::choose_begin(std::size_t begin) {
   const std::uint64_t low = children_[begin].low;
   const std::size_t at = page_of(level_pages_, low);
@@ -90,7 +92,8 @@ bool Search::choose_begin(std::size_t begin) {
   return true;
 }
 
-// Chooses the last child: the pages that come end where one of the level does.
+// Chooses the last child of the run, so that the pages that come end with a whole page of the
+// level.
 bool Search::choose_end() {
   VolatileContents sum;
   for (std::size_t i = first_; i < cold_; ++i) sum.add(children_[i].contents);

@@ -14,9 +14,9 @@ struct Run {
   std::size_t first = 0;
 };
 
-// Both functions look from child `at` on. `children`: all of one page. `level_pages`: all pages of
-// the snapshot of the children's level and slices, or none. False: there is nothing that is worth
-// it.
+// next_exchange() and next_merge() look from child `at` on. `children`: all of one page.
+// `level_pages`: all pages of the snapshot of the children's level and slices, or none. False: no
+// run is worth its exchange.
 
 // Finds children to exchange for pages of the snapshot.
 bool next_exchange(std::span<const Child> children, std::span<const ColdPage> level_pages,

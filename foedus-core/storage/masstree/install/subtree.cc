@@ -15,8 +15,8 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr unsigned kPageTries = 100;
-// Tries for the lock of a page above, which other installers hold for as long as an exchange takes
-// (O19).
+// The number of tries for the lock of a page above. Other threads of the installation hold that
+// lock for as long as an exchange takes (O19).
 constexpr unsigned kSharedPageTries = 2'000;
 
 bool is_covered(const Installation& installation, page::Tid tid) {
@@ -36,7 +36,8 @@ VolatileContents volatile_contents_of_twins(const Installation& installation, Tr
 
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page) {
   const page::PageVersion version = page->header.load_version();
-  // If nothing is to be dropped, no caller asks which records changed: all of them are other lines.
+  // If nothing is to be dropped, no caller asks whether the page is quiet. Then its records are not
+  // looked at, because each is a cache line more.
   const bool may_go = installation.pages_to_drop != 0 && !version.is_gone() &&
                       is_covered(installation, page::Tid(page->header.purged_tid));
   VolatileContents contents{1, version.keys(), may_go};
@@ -85,7 +86,7 @@ VolatileContents volatile_contents_of(const Installation& installation, TreePage
 
 // ---- locking
 
-// Allocates before it takes the lock.
+// Allocates before it takes the lock, so that release() knows each lock that is held.
 bool Subtree::try_lock_word(occ::LockWord* word, unsigned tries) {
   locks_.push_back({word, waiters_.take()});
   if (occ::try_lock_for(word, locks_.back().waiter, tries)) return true;

@@ -1,17 +1,19 @@
 #pragma once
 // Locking and giving up volatile pages of a Master-Tree for those of a snapshot, all or nothing.
 //
-//   M30 All locks are only tried, so that no order of locks matters (O1): pages with all that is
-//       below them, pages before records. A lock of an interior page, or of the page that a layer's
-//       root pointer lies in, keeps the pointers there. They change only to twins of moved pages. A
-//       session that unlinks such a page holds one of these locks.
-//   M31 A border page is quiet if all its records are (O11), and all that was purged from it is
-//       covered. A deleted record that waits for its commit is of the epoch of what was purged
-//       before it. So it may go, and the write makes it again. The TID of a record that became a
-//       layer says nothing: the layer does.
-//   M32 Steps: pages say dropped, then records moved, then the drop is announced, then pointers
-//       change, then pages are retired. A reader looks at a record's mark after a look at its page.
-//       If it sees the mark, it sees the page dropped, and follows no foster word.
+//   M30 All locks are only tried, so that no order of locks matters (O1). A page is locked before
+//       its records and before the pages below it. A session that unlinks a page changes the
+//       pointer to it, under the lock of the interior page, or of the page of the layer's record,
+//       in which that pointer lies. So while these pages are locked, no page below them is
+//       unlinked.
+//   M31 A border page is quiet if the snapshot covers the epochs of all its records (O11) and of
+//       all records that were purged from it. The new record of an open transaction is marked
+//       deleted, with the TID of what was purged before it. So it may be dropped, and the write
+//       makes it again. The TID of a record that became a layer does not count, but the pages of
+//       the layer do.
+//   M32 The steps: mark the pages dropped, then their records moved, announce the drop, change the
+//       pointers, retire the pages. A reader that sees a record marked sees its page dropped, too,
+//       and follows no foster word.
 
 #include <cstdint>
 #include <vector>
@@ -51,7 +53,8 @@ VolatileContents volatile_contents_of(const Installation& installation, TreePage
 // Looks at a border page alone, its layers aside.
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page);
 
-// Pages that go together. Used again and again; its room is kept.
+// Pages that are dropped together. One object serves many exchanges, one after the other, and its
+// vectors keep their memory.
 class Subtree {
  public:
   explicit Subtree(const Installation& installation) : installation_(installation) {}
@@ -59,20 +62,20 @@ class Subtree {
   Subtree(const Subtree&) = delete;
   Subtree& operator=(const Subtree&) = delete;
 
-  // Locks `page` and all that goes with it. Slices outside of `dropped` are to live on in another
-  // page: records there are locked, but nothing below them is. False: something is not quiet, or
-  // `dropped` cuts a child of an interior page. REQUIRES: release() after it.
+  // Locks `page` and all pages and records that go with it. Slices outside of `dropped` live on in
+  // another page: their records are locked, but nothing below these is. False: something is not
+  // quiet, or `dropped` cuts a child of an interior page. The caller calls release() in both cases.
   bool collect(TreePage* page, const SliceRange& dropped);
-  // Locks a page that stays.
+  // Tries the lock of a page that is not dropped.
   bool try_lock(page::PageHeader* page);
-  // Locks the page that leads to the pages that are exchanged. Tries for longer if other threads
-  // install the same storage.
+  // Tries the lock of the page that leads to the pages that are exchanged, for longer if other
+  // threads install the same storage.
   bool try_lock_above(page::PageHeader* page);
 
   // Notes that `page`, collected with nothing to drop, is to move to `replacement` (M4).
   void set_replacement(const TreePage* page, const TreePage* replacement);
   // Does the steps of M32, up to the announcement. REQUIRES: all was collected; replacement pages
-  // are complete, but for the stamp of their birth, and locked.
+  // are locked, and complete except for their birth.
   void mark();
   // Marks pages with replacements as moved.
   void mark_moved();
