@@ -90,7 +90,8 @@ class Slot {
   static constexpr std::uint32_t kOverflow = 0xffff;
   // Payload bytes: a chain of pages of a snapshot; the body holds a SnapshotPageId.
   static constexpr std::uint32_t kSnapshotOverflow = 0xfffe;
-  // Payload bytes: a next layer; below it the page's layer count once it became one, or 0.
+  // Payload bytes: a next layer. The low bits are the page's layer count when the record became one
+  // here, or 0 if it came from another page.
   static constexpr std::uint32_t kLayer = 0xf000;
   static constexpr std::uint32_t kLayerOrdinalMask = 0x00ff;
 
@@ -182,7 +183,7 @@ struct BorderPage : TreePage {
     base::AtomicWord<std::uint64_t> slots[kKeys];  // +64 -> 128
   };
 
-  base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  this many at first ascend by
+  base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  the first keys, so many, ascend by
                                                 //            (slice, class)
   std::uint32_t heap_begin;                     // +4 -> 104  written by the lock's holder
   std::uint64_t zero[3];                        // +24 -> 128
@@ -251,19 +252,19 @@ static_assert(sizeof(BorderPage) == page::kPageBytes);
 // most: for header and pivots, whose lines it loads together, and for one group.
 //
 // An adoption shifts separators and children to the right, from the end. A merge shifts them to the
-// left, from the beginning. Others read meanwhile. A reader cannot go wrong, for two reasons. Take
-// each place up to the count that it saw, the first one that a merge left over included. It holds a
-// pointer to a page that was reachable at that look or later. So that page was not retired before
-// the reader's transaction began (M8). And it looks at the child's own low and last. If the last
-// child counted ends below the slice, the page has grown since that look, and the next place has
-// been written.
+// left, from the beginning. Readers look meanwhile, and cannot go wrong, for two reasons. First,
+// each place up to the count that a reader saw has a pointer to a page that was reachable at that
+// look or later; so has the first place that a merge left over. So that page was not retired before
+// the reader's transaction began (M8). Second, the reader looks at the child's own low and last. If
+// the last child counted ends below the slice, the page has grown since that look, and the next
+// place has been written.
 //
 // A reader finds its child, unless several shifts overtook it; then it looks again. A child is
-// stored in its new place before the old one is overwritten, so it is where it was or beside. To
-// the right, a pivot is stored after its group, which comes after all groups to its right. So a
-// reader that sees the new pivot sees them shifted. To the left, a pivot is stored after its group
-// and before the groups to its right. A reader that sees the old pivot finds these one place too
-// far.
+// stored in its new place before the old one is overwritten, so it is where it was or beside. In a
+// shift to the right, a pivot is stored after its group, and that after all groups to its right. So
+// a reader that sees the new pivot sees these groups shifted. In a shift to the left, a pivot is
+// stored after its group and before the groups to its right. So a reader that sees the old pivot
+// looks one place too far in these.
 struct InteriorPage : TreePage {
   static constexpr unsigned kGroupSize = 8;
   static constexpr unsigned kGroups = 20;
@@ -282,7 +283,7 @@ struct InteriorPage : TreePage {
 
   static InteriorPage* of(TreePage* tree_page) { return static_cast<InteriorPage*>(tree_page); }
 
-  // Returns a child. Child 0 has the place of the separator that there is no room for.
+  // Returns a child. Child 0 lies in the last place, which has no separator.
   page::DualPagePointer& child(unsigned index) {
     const unsigned place = index == 0 ? kSeparatorsMax : index - 1;
     return groups[place / kGroupSize].children[place % kGroupSize];
@@ -293,7 +294,7 @@ struct InteriorPage : TreePage {
   }
   // Sets a separator, and its pivot. REQUIRES: the lock, or a page that no other session can reach.
   void set_separator(unsigned index, std::uint64_t slice) {
-    // order: relaxed, as above.
+    // order: relaxed, as in separator().
     groups[index / kGroupSize].separators[index % kGroupSize].store_relaxed(slice);
     const bool is_pivot = index % kGroupSize == kGroupSize - 1 && index < kSeparatorsMax;
     // order: release, pairs with child_of(): the groups to the right are shifted already.
@@ -306,8 +307,8 @@ struct InteriorPage : TreePage {
     return child == keys ? last : separator(child) - 1;
   }
 
-  // Returns the group of the child to look for `slice` in. The child comes after a separator of the
-  // group, or is the first child, before them.
+  // Returns the group in which to look for the child of `slice`. The child comes after a separator
+  // of the group, or is child 0.
   unsigned group_of(std::uint64_t slice, unsigned keys) const {
     unsigned at = 0;  // this many pivots are not above the slice
     for (unsigned count = keys / kGroupSize; count > 0;) {
@@ -325,7 +326,7 @@ struct InteriorPage : TreePage {
     unsigned child = at * kGroupSize;
     const unsigned end = std::min(keys - child, kGroupSize);
     for (unsigned i = 0; i < end; ++i) {
-      // order: relaxed, as above.
+      // order: relaxed, as in separator().
       child += groups[at].separators[i].load_relaxed() <= slice ? 1 : 0;
     }
     return child;

@@ -73,7 +73,7 @@ BrokenRule broken_rule(BorderPage& page, Epoch newest) {
   const page::PageVersion version = page.header.load_version();
   const unsigned keys = version.keys();
   if (keys > BorderPage::kKeysMax) return "more keys than a page can have";
-  // order: relaxed, as above.
+  // order: relaxed, a page is checked by its only reader.
   if (page.sorted_keys.load_relaxed() != keys) return "it says that not all keys are sorted";
   const std::uint32_t directory_end = BorderPage::kBodyBegin + BorderPage::directory_bytes(keys);
   std::uint32_t begin = page::kPageBytes;  // of the record before: M42
@@ -110,7 +110,7 @@ BrokenRule broken_rule(InteriorPage& page) {
     if (separator <= before || separator > page.last) return "separators that are not in order";
     before = separator;
     const bool is_pivot = i % InteriorPage::kGroupSize == InteriorPage::kGroupSize - 1;
-    // order: relaxed, as above.
+    // order: relaxed, a page is checked by its only reader.
     if (is_pivot && page.pivots[i / InteriorPage::kGroupSize].load_relaxed() != separator) {
       return "a pivot that is no separator";
     }

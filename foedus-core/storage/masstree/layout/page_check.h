@@ -9,11 +9,11 @@
 
 namespace foedus::storage::masstree {
 
-// A key of kMaxKeyBytes has a layer for each slice. The level is a limit that no tree reaches.
+// A key of kMaxKeyBytes has a layer for each slice. kLevelMax is a limit that no tree reaches.
 inline constexpr unsigned kLayersMax = (kMaxKeyBytes + 7) / 8;
 inline constexpr unsigned kLevelMax = 31;
 
-// Returns the rule that the page breaks. `newest`: the epoch that no record is above.
+// Returns the rule that the page breaks. `newest`: no record may be of a later epoch.
 page::BrokenRule broken_rule(BorderPage& page, Epoch newest);
 page::BrokenRule broken_rule(InteriorPage& page);
 
@@ -51,26 +51,26 @@ inline bool is_page_of(const page::PageHeader& page, page::StorageId storage, un
   return Identity(page) == Identity(storage, layer, level);
 }
 
-// The identity and fences that the pointer to a page gives it.
+// The identity and the fences that a page has to have, by the pointer to it.
 struct ColdPlace {
   Identity identity;
   std::uint64_t low;
   std::uint64_t last;
 
-  // Returns the place of a child of a page that is the right one itself.
+  // Returns the place of a child of a page that has been checked itself.
   static ColdPlace below(const InteriorPage& page, unsigned child, unsigned keys) {
     const page::PageHeader& header = page.header;
     return {Identity(header.storage_id, header.layer, header.level - 1u), page.low_of(child),
             page.last_of(child, keys)};
   }
-  // Returns whether this is the page of the place.
+  // Returns whether `page` is the page of this place.
   bool is_of(const page::PageHeader& page) const {
     const auto& tree_page = reinterpret_cast<const TreePage&>(page);
     return Identity(page) == identity && tree_page.low == low && tree_page.last == last;
   }
 };
 
-// The place that the pointer to the root of a layer gives it: a tree may be of any height.
+// The identity that the root of a layer has to have, by the pointer to it. Its level may be any.
 struct ColdRoot {
   page::StorageId storage;
   unsigned layer;

@@ -20,13 +20,15 @@ BorderPage* page_of(const occ::WriteEntry& entry, Slot* slot) {
   return page;
 }
 
-// Stores the payload field (M6), with the record marked being-written.
+// Stores the payload field (M6). The record is marked being-written, except in forget_chain(),
+// where no reader can commit (M52).
 void set_payload_field(BorderPage* page, unsigned index, Slot slot, std::uint32_t field) {
-  // order: release, pairs with slot(): a reader that sees it sees the mark in its second look.
+  // order: release, pairs with slot(): a reader that sees the new field sees the mark in its second
+  // look at the TID.
   page->slot_word(index).store_release(slot.with_payload(field).word());
 }
 
-// Stores the whole payload, in place of one that lies in the page or of a chain.
+// Stores the whole payload in the page, where the old one lay or the id of its chain.
 void put_in_page(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
   const std::string_view payload = entry.log->payload();
   if (!payload.empty()) {

@@ -10,11 +10,12 @@ namespace foedus::storage::masstree {
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 
-// Retires the chain of a record that is going to say deleted, if it has one. REQUIRES: the record's
-// lock; its TID is stored next.
+// Retires the chain, if there is one, of a record that the caller is about to mark deleted.
+// REQUIRES: the record's lock; its TID is stored next.
 void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                    unsigned index);
-// Makes the record's payload, a chain of a snapshot, empty (M52). False: it is in use.
+// Makes the payload of a record, which is a chain of a snapshot, empty (M52). False: the record's
+// lock is not free, or the record has moved.
 bool forget_chain(BorderPage* page, unsigned index);
 
 }  // namespace foedus::storage::masstree

@@ -20,12 +20,13 @@ namespace {
 
 bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFound; }
 
-// The limit of a delta's layers, as a number and as a part of the pool's pages (M51). A tree of
-// many pages is not given up at once.
+// The limit of a delta's layers, as a number and as a part of the pool's pages. Layers stay until
+// the delta gets a new root, which a delta of many pages does not get (M51).
 constexpr std::uint64_t kLayersMax = 2'048;
 constexpr std::uint64_t kLayersPart = 16;
 
-// Returns whether a record of the key, which the delta may not have, is worth its place there.
+// Returns whether a record of the key may be made in the delta. It may not if it would make one
+// more layer, and there are many.
 bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_view key) {
   if (key.size() <= 8) [[likely]]
     return true;
@@ -37,8 +38,9 @@ bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_vie
          delta->layers.load_relaxed() < std::min(pages / kLayersPart, kLayersMax);
 }
 
-// Returns whether a row may be put into the delta, which does not have it. Rows of the log's tail
-// are applied to pages (E39). A chain has pages of its own, so a put into the delta saves none.
+// Returns whether a row that is not in the delta may be put there. It may not while there are
+// unapplied rows of the log's tail, which are applied to pages (E39). A row with a chain may not
+// either: the chain has pages of its own, so the delta would save none.
 bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            std::string_view payload) {
   return control->delta_takes_puts() && !control->has_unapplied() && !is_overflow(payload.size()) &&
@@ -108,9 +110,9 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   return is_absent(status) ? one_tree::get_for_update(ctx, control, key, range) : status;
 }
 
-// Updates a row in the main tree if it is volatile there: it was wanted before. Rows that are put
-// or inserted go to the delta. They may be anywhere, and pages in which that goes on would never be
-// dropped.
+// Writes a row that is in the delta there. An update of another row goes to the main tree if the
+// row is volatile there, because it was wanted before. All other rows are put into the delta: they
+// may be anywhere, and pages of the main tree that get such rows would never be dropped.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, const std::string_view& payload) {
   occ::StorageControl* const delta = control->delta.get();

@@ -10,35 +10,40 @@
 //     ▲                                                                       │ empty for long
 //     └── is empty still ◄── older transactions are over ── takes no more ◄───┘
 //
-//   M46 The row of a key is the delta's record, if that is present; else it is the main tree's.
+//   M46 The row of a key is the delta's record, if that is present, otherwise the main tree's.
 //       Every operation looks into the delta first, and remembers what it saw there, as in any
-//       tree. So a write to the main tree conflicts with a put into the delta, before and after.
-//   M47 A row is put into the delta only if each transaction that is open began when there was a
-//       delta. So each has looked there (M46).
-//   M48 A row that is not in the delta is put there by a transaction that remembers the state of
-//       the main tree. That is the pointer to a snapshot page, or a record or its absence. So its
-//       TID is above that of the row in the main tree. For a record that is by C3. For a purged one
-//       it is by the TID that its page has of such (P7). For a snapshot it is because that covers
-//       epochs that are over. The same holds the other way round. Replay takes the newest TID for
-//       the newest row. A put to a row that is in the delta commits only if the row is there still.
-//   M49 An erasure of a row in the delta erases it in the main tree as well, also if it is not
-//       there. A snapshot that is installed later may have it, of an epoch before the erasure. The
-//       deleted record keeps its page volatile until a snapshot covers the erasure.
-//   M50 A row leaves the delta (purge) on two conditions. A snapshot covers it, and the search for
-//       its key in the main tree ends at a pointer to a page of that snapshot. A session that makes
-//       that page volatile from then on copies the row, too. Only the installer, which purges,
-//       makes it a snapshot page again. The record is marked deleted under its lock; transactions
+//       tree. So a write to the main tree conflicts with a put into the delta that commits before
+//       it, and the other way round.
+//   M47 A row is put into the delta only if each open transaction began when there was a delta
+//       already. So each has looked there (M46).
+//   M48 A transaction that puts a row into the delta which is not there remembers the row's state
+//       in the main tree: the pointer to a snapshot page, or a record or its absence. So its TID is
+//       above that of the row in the main tree: for a record by C3, for a purged one by purged_tid
+//       of its page (P7), for a row of a snapshot because the snapshot covers epochs that are over.
+//       The same holds for a put into the main tree of a row that was in the delta. So the row with
+//       the newest TID is the newest row, as replay takes it to be. A put to a row that is in the
+//       delta commits only if the row is still there.
+//   M49 An erasure of a row in the delta also erases the row in the main tree, even if it is not
+//       there: a snapshot that is installed later may have the row, of an epoch before the erasure.
+//       The deleted record in the main tree keeps its page volatile until a snapshot covers the
+//       erasure.
+//   M50 A row leaves the delta (purge) if a snapshot covers it, and the search for its key in the
+//       main tree ends at a pointer to a page of that snapshot. A session that makes that page
+//       volatile afterwards copies the row, too. Only the installer makes it a snapshot page again,
+//       and the installer also purges. The record is marked deleted under its lock, so transactions
 //       that saw it conflict.
 //   M51 Layers stay in a delta until all its rows have left it, when a new root takes the place of
 //       all pages. So a key that would make a layer is put there only as long as layers are few.
-//   M52 A row of the main tree that one of the delta supersedes is read by no transaction that
-//       commits. It may name a chain in an earlier snapshot. If the new snapshot has the newer row,
-//       it loses its payload: the chain goes with its file.
-//   M53 Operations look into a delta no more once it is empty after the end of all transactions
+//   M52 If a row of the main tree is also in the delta, no transaction that reads the main tree's
+//       row commits. That row may name a chain in an earlier snapshot. If the new snapshot has the
+//       newer row, the payload of the main tree's row is made empty, because the chain is removed
+//       with its file.
+//   M53 Operations stop looking into a delta when it is empty after the end of all transactions
 //       that may have put rows into it. It stays empty. A transaction that looked before saw that
-//       no row is there. One that begins later finds what the main tree says, of a newer TID than
-//       any row that has left (M50, M49). Its commits are of epochs that the snapshot does not
-//       cover. The delta may be taken up again, as from the beginning.
+//       the row is not there. A transaction that begins later finds the row of the main tree, whose
+//       TID is newer than that of any row that has left the delta (M50, M49), and its commits are
+//       of epochs that the snapshot does not cover. The delta may be taken up again, as if it were
+//       new.
 
 #include <cstdint>
 
@@ -51,8 +56,9 @@ namespace delta {
 
 // Gives the storage a delta, which takes no puts yet. False: there was no page for it.
 bool make(const Installation& installation);
-// Purges rows (M50). `root`: of the snapshot, which was installed. `is_settled`: nothing may need
-// an earlier one. Returns by how many pages the delta has shrunk. REQUIRES: the caller is pinned.
+// Purges rows (M50). `root`: of the snapshot, which was installed. `is_settled`: no pointer leads
+// to an earlier snapshot. Returns by how many pages the delta has shrunk. REQUIRES: the caller is
+// pinned.
 std::uint64_t purge(const Installation& installation, page::SnapshotPageId root, bool is_settled);
 // Returns whether it is one page without a row. REQUIRES: it was made; the caller is pinned.
 bool is_empty(const page::PagePool& pool, const occ::StorageControl& control);

@@ -1,5 +1,6 @@
 #pragma once
-// The search of an operation of a transaction, in pages of both kinds, with own writes in place.
+// Searches for a key for an operation, in volatile pages and snapshot pages. Own writes are moved
+// to where their records are.
 
 #include <cstdint>
 #include <string_view>
@@ -9,9 +10,9 @@
 
 namespace foedus::storage::masstree {
 
-// The purpose of a search for a key in pages of both kinds. For kRead it may end at a snapshot
-// page. kPut: a write that a delta would take, but for a new row. After success own writes are in
-// place.
+// The purpose of a search for a key. A kRead may end at a snapshot page, the others make their way
+// volatile. kPut: a write that a delta would take, except for a new row; those that need a snapshot
+// page are counted (cold_puts). After success own writes are where their records are.
 enum class Intent : std::uint8_t { kRead, kWrite, kPut };
 [[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
                                        std::string_view key, Intent intent, KeyPosition* position);
@@ -23,9 +24,9 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
   return locate_slowly(ctx, control, key, intent, position);
 }
 
-// Moves own writes of this storage to where their records are now, if these have moved, perhaps to
-// a page that was born in `birth`. *moved: some have, so the position that a search has found may
-// not hold.
+// Moves own writes of this storage to where their records are now. `birth`: of the page to which a
+// search has come, and to which records may have moved. *moved: some had moved, so the caller
+// searches again.
 Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
 }  // namespace foedus::storage::masstree

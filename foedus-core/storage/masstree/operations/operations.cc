@@ -65,8 +65,9 @@ struct Tree {
                                const KeyPosition& position, occ::ReadRange* range) {
     return read_at(ctx, control, position.record(), position.index, range);
   }
-  // Reads a record, also one that has moved while its page does not say so yet: readers wait for no
-  // move. If own writes of the record have to follow it first (M9), locate() updates them.
+  // Reads a record, or follows it if it has moved while its page is not marked yet, because readers
+  // wait for no move. If own writes of the record have to follow it first (M9), locate() updates
+  // them.
   static ReadOutcome read(occ::TxnContext& ctx, occ::StorageControl* control,
                           const KeyPosition& position, occ::ReadRange* range) {
     page::RecordHeader* record = position.record();
@@ -98,8 +99,8 @@ struct Tree {
     return masstree::make_room(ctx, control, key, position, payload_bytes, again, is_chain);
   }
 
-  // Merges a page that may be empty now. A session that empties it in the order of its keys comes
-  // to the first or the last key last.
+  // Merges a page that may be empty now. Only erasures of its first or last key look: a session
+  // that empties the page in the order of its keys erases one of them last.
   static void erased(occ::TxnContext& ctx, occ::StorageControl* control,
                      const KeyPosition& position) {
     const bool at_end = position.index == 0 || position.index + 1 == position.at.version.keys();
@@ -152,8 +153,8 @@ Status materialize(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
   return {};
 }
 
-// Locks the record, made if need be. A new record has moved the page's entry along, which may have
-// said that the key is not there. So from now on the record must stay absent.
+// Locks the record of the key, which is made if need be. An own page-version that said that the key
+// is missing is raised by the new record. So the new record is remembered as absent in its place.
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   Made made;
   FOEDUS_CHECK(materialize(ctx, control, key, &made));
