@@ -31,7 +31,7 @@ namespace foedus::storage::masstree {
 
 // create(): change/make.h.
 
-// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+// Retires all pages of the storage. REQUIRES: no transaction that begins now finds it.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // ---- operations of transactions

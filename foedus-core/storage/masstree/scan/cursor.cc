@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kPayloadRoom = 4096;
 
-// The orders of a page with sorted keys only; of fewer keys, the end of descending.
+// The orders of the keys of a sorted page. A page of fewer keys takes the begin of `ascending`, or
+// the end of `descending`.
 struct Orders {
   std::array<std::uint8_t, BorderPage::kKeysMax> ascending{};
   std::array<std::uint8_t, BorderPage::kKeysMax> descending{};
@@ -140,7 +141,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
   const std::uint64_t slice = page->slice(index);
   if (route.bounded) {
     if (!is_beyond_bound(route, slice, slot)) return {};
-    route.bounded = false;  // all that follow are
+    route.bounded = false;  // so are all that follow
   }
   put_slice(slice, key_.data() + route.prefix_bytes);
   key_at_ = key_.data();
@@ -184,7 +185,8 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
         bool moved = false;
         FOEDUS_CHECK(relocate_own(*ctx_, control_, ctx_->clock().current(), &moved));
       }
-      // False: purged, which the version of the page that was taken covers.
+      // False: the record was purged. The page-version that was remembered shows if its key comes
+      // again.
       if (!track_moved(ctx_->pool(), control_, record, &record, &place)) return {};
       continue;
     }
@@ -269,8 +271,8 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   prefetch_next(route);
 }
 
-// Puts the keys of the page in the order of the scan. If they do not lie in that order, only those
-// from `slice` to the end of the range: short scans want few of many keys.
+// Puts the keys of the page in the order of the scan. If they do not lie in that order, sorts only
+// those from `slice` to the end of the range, because short scans want few of many keys.
 void Cursor::order_page(Route* route, std::uint64_t slice) {
   BorderPage* const page = route->page;
   std::uint8_t* const order = route->order;
@@ -307,7 +309,7 @@ void Cursor::order_page(Route* route, std::uint64_t slice) {
   route->count = static_cast<std::uint8_t>(wanted);
 }
 
-// Begins at the first key that is not before `slice`, in the direction of the scan.
+// Moves to the first key that is not before `slice`, in the direction of the scan.
 void Cursor::pass_over(Route* route, std::uint64_t slice) {
   BorderPage* const page = route->page;
   const auto is_before = [&](std::uint8_t index) {
@@ -336,9 +338,9 @@ void Cursor::prefetch_record(const Route& route, unsigned position) {
   base::prefetch_lines_early(page->record(slot), slot.record_bytes());
 }
 
-// Finds the next page long before it is wanted, if that takes no wait. First one page, then two,
-// then four: short scans ask for few in vain. A change meanwhile shows when a page is left: the
-// next one does not contain the slice, or has moved.
+// Finds the next page long before it is wanted, if that takes no wait. Asks for one page first,
+// then two, then four, so that short scans ask for few in vain. If the pages change meanwhile,
+// leave_page() finds that the next one does not contain the slice, or has moved.
 void Cursor::prefetch_next(Route* route) {
   if (route->ahead_begin < route->ahead_end) {
     route->next = route->ahead[route->ahead_begin++];
@@ -392,7 +394,8 @@ Status Cursor::leave_layer() {
   }
   if (top().is_cold()) return {};  // its copy is still there
   if (top().page->header.load_version() == top().version) return {};
-  // M14: the slot of the layer was passed; the rest of the page may have changed.
+  // M14: the page of the layer's record may have changed, so the cursor seeks the first key after
+  // the layer.
   if (!bound_to_end_of_layer(prefix_bytes)) {
     end();
     return {};
@@ -402,6 +405,7 @@ Status Cursor::leave_layer() {
 }
 
 // Sets bound_ to the first key after all of a layer, or in reverse to the first one of the layer.
+// False: no key can come after it.
 bool Cursor::bound_to_end_of_layer(std::uint32_t prefix_bytes) {
   bound_.assign(key_.data(), prefix_bytes);
   if (reverse_) {

@@ -11,12 +11,12 @@
 //        that the cursor comes back to has another version, the cursor seeks its position again, by
 //        key. So own inserts ahead are seen. Inserts of others are, too; verify finds them.
 //   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time.
-//        So a scan that stops early has read few rows in vain. They lie in one page, and each is
-//        read and remembered as if it had been asked for. If the transaction has written since, the
-//        remaining ones are forgotten, and read again in their places. So are deleted records that
-//        were passed over after the last row handed out. Only its own writes can make them look
-//        different to it. A slot that needs more than a copy (a layer, a chain, a record that is
-//        being written or has an own write) ends the taking, and is visited.
+//        So a scan that stops early has read few rows in vain. Rows taken at once lie in one page,
+//        and each is read and remembered as if it had been asked for. Only own writes can make them
+//        look different to the transaction. So if it has written since, the rows that were not
+//        handed out are forgotten and read again, and also deleted records that were passed over
+//        after the last row handed out. A slot that needs more than a copy (a layer, a chain, a
+//        record that is being written or has an own write) ends the taking, and is visited.
 
 #include <array>
 #include <cstdint>
@@ -41,13 +41,14 @@ class Cursor {
   // Begins a scan of [low, high); an empty `high` means no upper bound. Moves to no record yet.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
-  // Does open() for the tree as it is in the snapshot in which it has `root`; null: it is empty.
-  // Nothing is remembered, and no position is sought twice: a snapshot never changes.
+  // Does what open() does, for the tree as it is in the snapshot in which it has `root`; null: it
+  // is empty. Nothing is remembered, and the position is never sought again, because a snapshot
+  // never changes.
   void open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                         page::SnapshotPageId root, std::string_view low, std::string_view high,
                         bool reverse);
-  // Moves to the next record, or to the end. `limit`: this many, at least one, may be wanted yet.
-  // After an error the scan is over.
+  // Moves to the next record, or to the end. `limit`: the caller may want so many records more, at
+  // least one. After an error the scan is over.
   Status next(std::uint64_t limit = ~std::uint64_t{0});
   // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
   // transaction is open.
@@ -61,7 +62,8 @@ class Cursor {
     return true;
   }
   bool at_end() const { return at_end_; }
-  // Returns the key of the current record; as the payload, valid until next(), open() or close().
+  // Returns the key of the current record. Key and payload are valid until the cursor moves or is
+  // closed.
   std::string_view key() const { return {key_at_, key_bytes_}; }
   std::string_view payload() const { return {payload_at_, payload_bytes_}; }
   void close();
@@ -77,7 +79,7 @@ class Cursor {
 
   // The cursor's position in one layer.
   struct Route {
-    BorderPage* page;            // of a cold one: copy
+    BorderPage* page;            // if it is cold: the copy
     page::PageVersion version;   // at which the page was taken
     InteriorPage* parent;        // of the page, for the way to the next one; null: none
     TreePage* next;              // the page after it, as far as its parent knows, or null
@@ -87,8 +89,8 @@ class Cursor {
     TreePage* root;              // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
-    std::uint8_t asked;          // rows before this one are on the way; count + 1: the next page's
-    std::uint8_t count;          // of order
+    std::uint8_t asked;          // rows before it were asked for; count + 1: the next page's, too
+    std::uint8_t count;          // keys in `order`
     bool is_inside;              // no key of the page needs a look at the end of the range
     bool bounded;                // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];
@@ -182,8 +184,8 @@ class Cursor {
   std::string bound_;
   bool has_bound_ = false;
   bool bound_inclusive_ = false;
-  // The cursor's way to snapshot pages (M25): the pointer, the pages that the transaction had made
-  // volatile by then, and the last drop of pages.
+  // The cursor's way to snapshot pages (M25): the pointer, how many pages the transaction had made
+  // volatile by then, and the epoch of the last drop of pages.
   ColdPointer cold_;
   std::uint64_t installs_ = 0;
   std::uint64_t drop_epoch_ = 0;
@@ -194,8 +196,8 @@ class Cursor {
   std::unique_ptr<char[]> rows_memory_;
   std::uint32_t row_ = 0;
   std::uint32_t row_end_ = 0;
-  std::uint32_t rows_wanted_ = 1;  // the next time
-  std::size_t writes_ = 0;         // of the transaction when they were taken
+  std::uint32_t rows_wanted_ = 1;  // rows to take the next time
+  std::size_t writes_ = 0;         // own writes when the rows were taken
 
   // The key of the slot at hand. It begins with the prefix of the layer that the cursor is in.
   std::string key_;

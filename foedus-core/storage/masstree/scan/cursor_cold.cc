@@ -13,9 +13,9 @@
 
 namespace foedus::storage::masstree {
 
-// Finds the border page of a layer where volatile pages lead to none, or to one that may hide own
-// writes. A snapshot's is the page that was asked for last (O14): relocate_own() asks for no page,
-// or the search is made again.
+// Finds the border page of a layer, where volatile pages lead to none, or to one that may hide own
+// writes. If it is a snapshot page, it is the page that was asked for last, as O14 wants it:
+// relocate_own() either asks for no page, or the search is made again.
 Status Cursor::find_border_slowly(Route* route, std::uint64_t slice, BorderPosition* at) {
   std::string path(key_.data(), route->prefix_bytes);
   path.resize(route->prefix_bytes + 8);
@@ -26,7 +26,8 @@ Status Cursor::find_border_slowly(Route* route, std::uint64_t slice, BorderPosit
     if (at->page == nullptr) {
       KeyPosition position;
       FOEDUS_CHECK(find_cold(*ctx_, control_, path, Extent::kWhole, &position, &cold_, &top));
-      // A layer ends only with the page that it hung from, in which the scan has been.
+      // The search ended above this layer, so the layer is gone. That happens only with the page of
+      // its record, in which the scan has been.
       if (position.rest.size() > 8)
         return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
       *at = position.at;
@@ -58,7 +59,8 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
   begin_cold(route, {.id = root});
   route->cold_run = 0;
   FOEDUS_CHECK(take_cold(route, slice));
-  // Below a page that is not the root, the scan would go on above it at the page's end.
+  // The root of a layer has all slices. At the last slice of another page the scan would not find
+  // the pages that follow in the layer.
   const ColdTop& top = route->cold_top;
   if (top.low == 0 && top.last == kLastSlice) [[likely]]
     return {};
@@ -68,7 +70,7 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
 
 unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
 
-// Takes the page of the slice, below the one that was followed to.
+// Takes the page of the slice, below route->cold_top.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   const bool is_known = route->cold_ahead_begin != route->cold_ahead_end;
   BorderPage* const page = is_known
@@ -96,7 +98,8 @@ BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   return BorderPage::of(header);
 }
 
-// Begins a page, route->cold_page, which is not looked at any more after this.
+// Begins route->cold_page, which is `page`, with copies of what is needed first. `page` is not
+// looked at any more after this.
 void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
   const page::PageVersion version = page->header.load_version();
   begin_page(route, page, version, slice);
@@ -108,7 +111,7 @@ void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
   look_ahead(route);
 }
 
-// Copies records whose turn has come (M41).
+// Copies the records that the scan comes to next (M41).
 Status Cursor::copy_records(Route* route) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_pages().page(route->cold_page));
   if (header == nullptr) return ctx_->no_page(control_);
@@ -117,8 +120,8 @@ Status Cursor::copy_records(Route* route) {
 }
 
 // Loads the next page while the rows of this one are looked at, if the range goes on after this
-// page. The next page's id stands in the parent beside this one's, with those of the pages that
-// follow. A scan that has seen few pages takes out few of these.
+// page. The parent has the ids of this page, of the next one and of those that follow. A scan that
+// has seen few pages takes out few of these ids.
 void Cursor::look_ahead(Route* route) {
   const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
   const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
@@ -145,9 +148,9 @@ void Cursor::look_ahead(Route* route) {
   ctx_->cold_pages().prefetch(route->cold_ahead[route->cold_ahead_begin], kDirectoryAhead);
 }
 
-// Notes the last drop (M25). A drop that takes a write that the transaction is yet to make reads
-// the clock after that write. So its epoch is not below the one that is current now. A drop of the
-// same epoch cannot be told from it.
+// Notes the epoch of the last drop (M25). A drop that takes a write which the transaction has yet
+// to make reads the clock after that write. So its epoch is not below the current one. If the last
+// drop is of the current epoch, such a drop could not be told from it, so kNever is noted.
 void Cursor::note_drops() {
   constexpr std::uint64_t kNever = ~std::uint64_t{0};
   // order: relaxed; a drop that is missed here is taken for a later one.
@@ -161,7 +164,8 @@ bool Cursor::may_miss_own() const {
   return control_->drop_epoch.load_relaxed() != drop_epoch_;
 }
 
-// Seeks the position again if the transaction may have written there between two calls.
+// Seeks the position again if the transaction may have written to the pages there since the last
+// call.
 Status Cursor::resume_cold() {
   if (ctx_->sets().materialized() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
     return {};

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kRowsWantedMax = 32;
 // A page of records, with keys of their usual length: longer ones are taken another time.
 constexpr std::size_t kRowsBytes = 2 * page::kPageBytes;
-// A slot with such a payload field has more than a payload.
+// A slot whose payload field is not below this has a layer or a chain, and no inline payload.
 constexpr std::uint32_t kNoPayload = Slot::kLayer;
 // A record with such a flag is read when the cursor visits it.
 constexpr std::uint64_t kVisited =
@@ -22,19 +22,19 @@ constexpr std::uint64_t kVisited =
 
 }  // namespace
 
-// Goes back to the place after the row that was handed out last, if the transaction has written
-// since the rows were taken. It may also have written to a deleted record that was passed over
-// after that row.
+// If the transaction has written since the rows were taken, goes back to the place after the row
+// that was handed out last. So deleted records after that row are looked at again, too: the
+// transaction may have written to one of them.
 void Cursor::forget_rows() {
   if (row_ != 0 && writes_ != ctx_->sets().writes().size()) {
     top().position = static_cast<std::uint8_t>(row_positions_[row_ - 1] + 1);
-    rows_wanted_ = 1;  // a scan that writes as it goes has none taken in vain
+    rows_wanted_ = 1;  // so that a scan that writes between rows takes none in vain
   }
   row_ = row_end_ = 0;
 }
 
-// Asks for the lines of the row at that position; past the last one of the page, for the first row
-// of the next.
+// Asks for the lines of the row at `position`. If that is past the page's last row, asks for the
+// first row of the next page.
 inline void Cursor::ask_for_row(const Route& route, unsigned position) {
   if (position == route.count) [[unlikely]]
     return prefetch_record(route, position);
@@ -49,9 +49,9 @@ bool Cursor::take_rows(std::uint64_t limit) {
   occ::WriteSet& writes = ctx_->sets().writes();
   const bool has_writes = !writes.is_empty();
   const std::size_t prefix_bytes = route.prefix_bytes;
-  // A key whose slice comes before this one, in the direction of the scan, lies inside the range.
-  // It differs from the bound in this slice, or all keys of the layer differ from the bound before.
-  // In reverse the slices are compared by their complements, which ascend.
+  // A key whose slice comes before `end`, in the direction of the scan, is inside the range. Either
+  // it differs from the bound in this slice, or the bound lies before or after all of the layer. In
+  // reverse the slices are compared by their complements, which ascend.
   const std::uint64_t flip = reverse_ ? kLastSlice : 0;
   const std::uint64_t end = route.is_inside ? kLastSlice : end_slice(route) ^ flip;
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));

@@ -28,8 +28,9 @@ void MergedCursor::close() {
   if (delta_ != nullptr) delta_->close();
 }
 
-// Opens both cursors again after the current row (M14). The row that the other one has found ahead
-// may not show what the transaction has written since. Before the empty key there is no row.
+// Opens both cursors again after the current row (M14), because the row that the other cursor has
+// found ahead may not show what the transaction has written since. False: in reverse, the current
+// key is empty, and no row comes before it.
 bool MergedCursor::reopen() {
   const std::string key(row_->key());
   main_.close();

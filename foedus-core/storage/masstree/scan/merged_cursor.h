@@ -19,7 +19,7 @@ class MergedCursor {
   // Does what Cursor::open() does; next() and try_next() do, too.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
-  // Does what Cursor::open_in_snapshot() does. A snapshot has the rows of both.
+  // Does what Cursor::open_in_snapshot() does. A snapshot has the rows of main tree and delta.
   void open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                         page::SnapshotPageId root, std::string_view low, std::string_view high,
                         bool reverse) {
@@ -44,11 +44,11 @@ class MergedCursor {
   Status next_merged(std::uint64_t limit);
   Status merge(std::uint64_t limit);
   Status step(std::uint64_t limit);
-  // Begins again after the current row. False: nothing can be there.
+  // Begins again after the current row. False: no row can follow.
   bool reopen();
 
   Cursor main_;
-  Cursor* row_ = &main_;  // the one that has the current row
+  Cursor* row_ = &main_;  // the cursor that is at the current row
   bool is_merging_ = false;
 
   // While merging.
@@ -58,7 +58,7 @@ class MergedCursor {
   bool reverse_ = false;
   bool is_started_ = false;
   bool is_same_key_ = false;  // both are at the current row's key
-  std::size_t writes_ = 0;    // of the transaction when the cursors moved
+  std::size_t writes_ = 0;    // own writes when the cursors moved
   std::string low_;
   std::string high_;
 };

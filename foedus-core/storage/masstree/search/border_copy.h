@@ -1,6 +1,6 @@
 #pragma once
-// BorderCopy: the parts that a scan has copied of the border page of a snapshot that it is in. So
-// from row to row it holds no page of the cache (O14), and asks for none.
+// BorderCopy: the parts of a snapshot's border page that a scan has copied while it is in that
+// page. So the scan holds no page of the cache from row to row (O14), and asks for none.
 //
 //   M41  The header is copied first, slots and records when the scan comes to them: a scan of few
 //        rows copies few lines. Copied bytes have their place in the page, so a copy is read as the
@@ -32,8 +32,8 @@ class BorderCopy {
 
   // Returns whether the slot and record at `position`, in the direction of the scan, are here.
   bool has(unsigned position) const { return position < taken_; }
-  // Takes that slot and record, and some that follow: twice as many each time, or all if
-  // `all_of_them`. REQUIRES: !has(position); `from` is the page of take().
+  // Takes that slot and record, and some that follow: twice as many each time, or all that are left
+  // if `all_of_them`. REQUIRES: !has(position); `from` is the page of take().
   void take_records(const BorderPage* from, unsigned position, bool reverse, bool all_of_them) {
     FOEDUS_INVARIANT(taken_ <= position && position < keys_, position, taken_, keys_);
     const unsigned end = all_of_them ? keys_ : std::min(keys_, position + ahead_);
@@ -58,9 +58,10 @@ class BorderCopy {
     next_bytes_ = std::min(2 * (end_offset - begin_offset), kAheadBytesMax);
   }
 
-  // Loads the lines that take_records() will take next, when the scan comes near the end of those
-  // here and the page is still cached. Composed pages have their records from the end of the page
-  // on.
+  // Starts to load the lines that take_records() will copy next, when the scan comes near the end
+  // of the copied records. It is of use only while the page is in its frame. In composed pages the
+  // records lie in the order of keys from the end of the page on, so the next ones are before
+  // these.
   void prefetch_ahead(unsigned position, bool reverse) const {
     if (position + kAheadMin / 2 != taken_ || taken_ == keys_) return;
     base::prefetch_lines(reverse ? next_ : next_ - next_bytes_, next_bytes_);

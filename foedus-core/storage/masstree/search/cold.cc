@@ -80,7 +80,7 @@ class ColdSearch {
         {position_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
   }
 
-  // Goes down to the border page of the slice, in position_->at: kDown.
+  // Goes down to the border page of the slice. kDown: position_->at is that page.
   Step descend(TreePage* page) {
     for (InteriorPage* parent = nullptr;;) {
       const page::PageVersion version = page->header.load_version();
@@ -104,7 +104,7 @@ class ColdSearch {
   Step choose_child(InteriorPage* page, unsigned keys, TreePage** child) {
     const unsigned at = page->child_of(position_->slice, keys);
     for (const unsigned i : {at, at + 1, at - 1}) {
-      if (i > keys) continue;  // below 0, too
+      if (i > keys) continue;  // also for -1, which wraps around
       page::DualPagePointer* const pointer = &page->child(i);
       const page::DualPageIds ids = pointer->load();
       if (!ids.volatile_page.is_null()) {
@@ -121,7 +121,7 @@ class ColdSearch {
       if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
           !tree_page(cold)->contains(position_->slice)) {
         const std::optional<ColdPlace> place = place_of(page, position_->slice, ids);
-        if (!place.has_value()) {  // halves of two pointers, whose page need not be there (M38)
+        if (!place.has_value()) {  // of two shifted pointers, whose page may not be there (M38)
           ctx_.cold_pages().forget_failure();
           continue;
         }
@@ -145,7 +145,8 @@ class ColdSearch {
     return found ? Step::kDone : Step::kNoPage;
   }
 
-  // Returns the part of a child that the search looks at first. The page may change meanwhile.
+  // Returns the part of a child that the search looks at first. `page` may change meanwhile, so
+  // this is a guess.
   page::PagePart looked_at(const InteriorPage& page, unsigned child, unsigned keys) const {
     if (extent_ != Extent::kPart) return kSearched;
     if (page.header.level != 1) {
@@ -180,8 +181,9 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 
 namespace {
 
-// Gives the pointer to the child for the slice, under the page's lock, if it leads to a snapshot
-// page only. That page need not be looked at then. False: it has a volatile page, or is not there.
+// Gives the pointer to the child for the slice, if it leads to a snapshot page only. Under the
+// page's lock there is no shift, so the snapshot page itself need not be looked at. False: the
+// child has a volatile page, or `page` has moved or was dropped.
 bool is_cold_child(InteriorPage* page, std::uint64_t slice, ColdPointer* cold) {
   const occ::LockGuard guard(&page->header.lock);
   const page::PageVersion version = page->header.load_version();
@@ -201,7 +203,7 @@ bool cold_pointer_of(const KeyPosition& position, std::string_view key, ColdPoin
   if (owner == nullptr) return true;
   cold->holder = &owner->header;
   cold->place = slice_of(key.substr(key.size() - position.rest.size() - 8));
-  // M8: a page that has moved keeps its pointers as they were.
+  // M8: if the page has moved, its pointer may be out of date.
   return !owner->header.load_version().is_gone();
 }
 

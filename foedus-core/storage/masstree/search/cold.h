@@ -2,35 +2,37 @@
 // Trees whose pages are snapshot pages: reading and materializing them.
 //
 //   M19  A reader follows a pointer whose volatile half is null to the snapshot page and remembers
-//        the pointer, once. All below it never changes, layers and missing keys included. Its
-//        fences show that it is the right page, as those of a volatile child do. Snapshot and
-//        volatile half are two loads: while children are shifted they may be of two pages. So a
-//        pointer is believed after a second look. A mixture that slips through fails in verify, by
-//        M20. That there is no such page is believed only under the lock of the pointer's page. A
-//        page that is volatile may keep the name of a page that has gone (M38).
-//   M20  Children are shifted within their page, and children and layers go along when their page
-//        moves (P5). So a followed pointer is remembered by the page that it was in and a slice.
-//        That is the least one of the child, or that of the layer's record. Verify goes from that
-//        page through its twins and looks there for the same snapshot page. No other pointer ever
-//        has that, so the entry holds if some place of the page holds it. And it is not taken for
-//        unchanged by mistake: see look_again().
+//        the pointer, once. Nothing below it changes, layers and missing keys included. The fences
+//        of the page show that it is the right one, as those of a volatile child do. Snapshot and
+//        volatile half are two loads: while children are shifted they may be of two pointers. So a
+//        reader follows a pointer only after a second look. A mixture that slips through fails in
+//        verify, by M20. If the page cannot be read, or is a wrong one, the reader believes that
+//        only after a look under the lock of the page that has the pointer: a pointer with a
+//        volatile half may keep the id of a snapshot page that has gone (M38).
+//   M20  Children are shifted within their page, and the pointers to children and layers move with
+//        their page (P5). So a followed pointer is remembered by the page that it was in and a
+//        slice: the least slice of the child, or the slice of the layer's record. Verify goes from
+//        that page through its twins and looks there for a pointer to the same snapshot page. No
+//        other pointer ever leads to that, so the entry holds if any place of the page has it. A
+//        changed pointer is never taken for unchanged: see look_again().
 //   M21  A writer makes each page on its way volatile. The copy is installed under the lock of the
 //        page that holds the pointer, after that was found there again (O10). One of several
 //        writers wins; the others give their copies back.
-//   M22  If the transaction had followed the pointer, it takes over the page as the snapshot has
-//        it. These are the pointers of an interior page, or all records, layers and the version of
-//        a border page. The entry of the pointer goes: verify would see the own install there.
+//   M22  If the transaction had followed the pointer before, it adds the page as the snapshot has
+//        it to its access sets: the pointers of an interior page, or all records, layers and the
+//        version of a border page. The entry of the pointer is removed, because verify would see
+//        the transaction's own install there.
 //   M23  A dropped page has no twins. A search that comes to one starts again from the root. A
-//        record that says moved while its page has no foster words is nowhere (M4). A read of it
-//        conflicts, a write finds its key again. Births of copies: Q3.
-//   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
-//        level below its parent. Roots of layers may be of any.
+//        record that is marked moved while its page has no foster words was dropped (M4): a read of
+//        it conflicts, and a write finds its key again. Births of copies: Q3.
+//   M24  A child is one level below its parent, also if one of them is volatile and the other is a
+//        snapshot page. The root of a layer may be of any level.
 //   M25  A cursor in snapshot pages keeps their ids, and copies of the parts that it needs (M41).
-//        It has remembered the pointer to all of them. If that is not seen to lead there any more,
-//        it seeks its position again, by key. The transaction may have written where the cursor is.
-//        It also does so if pages were dropped since. Other sessions may have made the page
-//        volatile, and the transaction may have written there; after a drop the pointer is as it
-//        was.
+//        It has remembered the pointer that leads to all of them. It seeks its position again, by
+//        key, in two cases. First, if the pointer is not seen to lead there any more, because the
+//        transaction may have written where the cursor is. Second, if pages were dropped since:
+//        other sessions may have made the page volatile, and the transaction may have written
+//        there, and after the drop the pointer is as it was.
 
 #include <cstdint>
 #include <optional>
@@ -53,7 +55,7 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
                                    ColdPointer* cold, ColdTop* top);
 
 // Gives the pointer to a snapshot page at which the search for `key` was cut short. False: it has a
-// volatile page by now, or is elsewhere; look again.
+// volatile page by now, or has moved, so the caller searches again.
 bool cold_pointer_of(const KeyPosition& position, std::string_view key, ColdPointer* cold);
 // Finds out whether the search for a key ends at a pointer to a snapshot page, and remembers it
 // then. Does not look at the page.
@@ -61,7 +63,8 @@ Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std:
                         bool* is_cold);
 
 // Returns the place that the parent's pointer for the slice gives its page, if the pointer still is
-// `ids`. Then a page with other slices is no sign of a shift, but the wrong page.
+// `ids`. This looks under the parent's lock. So if the page has other slices, it is a wrong page,
+// and there is no shift.
 std::optional<ColdPlace> place_of(InteriorPage* parent, std::uint64_t slice,
                                   const page::DualPageIds& ids);
 // Begins the reads for which find_cold() of the key will wait, up to the first page that is not

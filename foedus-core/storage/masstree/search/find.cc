@@ -16,7 +16,7 @@ TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std
     return nullptr;
   if (child->contains(slice)) [[likely]]
     return child;
-  // It is the one beside, if shifts were not faster still (see InteriorPage).
+  // A shift has moved it to the place beside, unless there were several (see InteriorPage).
   const bool right = slice > child->last;
   if (i == (right ? InteriorPage::kSeparatorsMax : 0)) return nullptr;
   child = child_unseen(pool, page, right ? i + 1 : i - 1);
@@ -25,8 +25,9 @@ TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std
 
 namespace {
 
-// Returns why child_for() found none: true if the child is a snapshot page. Its fences cannot be
-// looked at here. So the answer counts only if no shift was under way, as far as waiting helps.
+// Returns why child_for() found none: true if the child is a snapshot page. The fences of such a
+// page cannot be looked at here. So the answer counts only if no shift was under way; after many
+// looks it counts in any case.
 [[gnu::noinline]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
   base::SpinWait spin;
   for (unsigned i = 0;; ++i, spin.once()) {
@@ -74,7 +75,8 @@ BorderPosition find_border(page::PagePool& pool, TreePage* from, std::uint64_t s
 
 namespace {
 
-// Lands at `page`. M8: this transaction reached it, or a pointer to it, when the page above was
+// Takes `page` for the border page of the slice. False: it has not the slice, or is moved or
+// dropped. M8: this transaction reached the page, or a pointer to it, when the page above was
 // unmoved.
 bool try_border_at(page::PageHeader* page, void* parent, std::uint64_t slice, BorderPosition* at) {
   *at = {BorderPage::of(page), page->load_version(), static_cast<InteriorPage*>(parent)};
@@ -194,7 +196,8 @@ occ::ReadOutcome read_at(occ::TxnContext& ctx, occ::StorageControl* control,
 }
 
 // Waits without a bound, because the caller cannot go on without an answer. The session that makes
-// the layer is between two stores and waits for no other. If it has no processor, this one sleeps.
+// the layer is between two stores and waits for no other. If that session has no processor, this
+// one sleeps.
 Slot wait_for_layer(BorderPage* page, unsigned index) {
   base::SpinWait spin;
   for (;;) {

@@ -1,11 +1,11 @@
 #pragma once
-// Going down the tree without writing a word: no locks, no fences beyond acquire loads, no retries
+// Goes down the tree without writing a word: no locks, no fences beyond acquire loads, no retries
 // from the root (paper §8.2).
 //
 //   M8  A moved page, border or interior, is left through its foster words. Pointers in a page are
-//       followed only after a look that found it not moved. A page that such a pointer names was
-//       not retired before this transaction began. A frozen pointer of a moved page may name one
-//       that was.
+//       followed only after a look that found it not moved. A page to which such a pointer leads
+//       was not retired before this transaction began. The pointers of a moved page do not change
+//       any more, and may lead to a page that was.
 
 #include <cstdint>
 #include <string_view>
@@ -65,7 +65,7 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
 // Loads, all at once, the lines of a page that every search needs.
 inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
 
-// Returns the child that seems to have `slice`, unseen, its first lines on the way. Null: a
+// Returns child `index` without a look at it, and starts to load its first lines. Null: it is a
 // snapshot page.
 inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned index) {
   const page::VolatilePageId id = page->child(index).load_volatile();
@@ -89,11 +89,13 @@ struct BorderPosition {
   bool is_cold = false;            // a page of a snapshot: all of it is const
 };
 
-// Returns the border page for `slice`, from a page that contains it. `from` null: a snapshot page.
+// Returns the border page for `slice`, from a page that contains it. `from` null: the page is a
+// snapshot page, and so no border page is found.
 BorderPosition find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
-// Finds the border page for `slice` in the first layer of a storage. Begins where this transaction
-// was there last, if that page has the slice: rows that belong together lie together.
+// Finds the border page for `slice` in the first layer of a storage. Begins at the page where this
+// transaction was last, or where a prefetch of the slice has ended, if that has the slice: rows
+// that belong together lie together.
 void find_first_layer_border(occ::TxnContext& ctx, occ::StorageControl* control,
                              std::uint64_t slice, BorderPosition* at);
 
@@ -136,7 +138,7 @@ struct KeyPosition {
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
-// Searches volatile pages. Cut short where they end. `position`: a new one.
+// Searches volatile pages, and is cut short where they end. `position`: a new one.
 void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
           KeyPosition* position);
 // Searches from the root of a layer on, for the rest of a key.

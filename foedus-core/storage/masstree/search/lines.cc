@@ -13,7 +13,7 @@ namespace {
 
 using Group = BorderPage::Group;
 
-// Keys of a directory are in the order of these.
+// Slice and length class of a key, by which the keys of a directory ascend.
 using Place = std::pair<std::uint64_t, unsigned>;
 
 Place place_at(BorderPage* page, unsigned index) {
@@ -27,7 +27,7 @@ page::PagePart part_of_group(unsigned group) {
 
 unsigned groups_of(unsigned keys) { return (keys + Group::kKeys - 1) / Group::kKeys; }
 
-// Returns the group of a page of slices low..last that has this one if keys are spread evenly.
+// Returns the group in which a page of slices low..last has `slice` if its keys are spread evenly.
 // REQUIRES: keys != 0.
 unsigned likely_group(std::uint64_t low, std::uint64_t last, std::uint64_t slice, unsigned keys) {
   const std::uint64_t span = std::max<std::uint64_t>((last - low) / keys, 1);
@@ -66,7 +66,7 @@ page::PagePart part_of_interior_group(unsigned group) {
 }
 
 // Finds the child for the slice, and loads its pointer and the separators beside it. The numbers in
-// the page may be any (O20): with more separators than there can be nothing is found. False:
+// the page may be wrong (O20): a page of more separators than it has room for is refused. False:
 // TxnContext::no_page() says why.
 bool find_child_in_part(occ::TxnContext& ctx, InteriorPage* page, std::uint64_t slice,
                         unsigned keys, unsigned* child) {

@@ -12,7 +12,8 @@
 
 namespace foedus::storage::masstree {
 
-// A reader of one row looks first at all that comes before the keys, and in a whole page at keys.
+// The part that a reader of one row looks at first: all that comes before the keys, and in a page
+// that is there as a whole also keys.
 inline constexpr page::PagePart kSearchedInPart{.offset = 0, .bytes = 1024, .lines = 0b11};
 static_assert(BorderPage::kBodyBegin == 2 * page::kLineBytes);
 // In an interior page that is there in part, a search looks first at all that comes before the
@@ -20,14 +21,15 @@ static_assert(BorderPage::kBodyBegin == 2 * page::kLineBytes);
 inline constexpr page::PagePart kInteriorInPart{.offset = 0, .bytes = 256, .lines = 0b1111};
 static_assert(InteriorPage::kGroupsBegin == 4 * page::kLineBytes);
 
-// Returns kSearchedInPart and the group where a page of slices low..last is likely to have this
-// one. A search that has guessed right waits once less for the memory.
+// Returns kSearchedInPart and the group in which a page of slices low..last is likely to have
+// `slice`. If the guess is right, the search waits for the memory once less.
 page::PagePart searched_in_part(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t low,
                                 std::uint64_t last, std::uint64_t slice);
 
-// Returns the border page of the slice below an interior page that has the slice. The interior page
-// is the page that was asked for last, whole or in part; then the border page is. Null: a page
-// cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
+// Returns the border page of the slice below an interior page that has the slice. Null: a page
+// cannot be read, or is another one than the pointer to it is for; TxnContext::no_page() says why.
+// REQUIRES: the interior page is the page that was asked for last (O14). Afterwards the border page
+// is.
 BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* control,
                            InteriorPage* page, std::uint64_t slice);
 

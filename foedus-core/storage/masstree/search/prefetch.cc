@@ -1,4 +1,4 @@
-// Loading the lines that a key needs ahead of its use. A record is found only when the lines of its
+// Loads the lines that a key needs ahead of its use. A record is found only when the lines of its
 // page are there. So each call begins one key and finishes the one that was begun a few calls
 // before.
 
@@ -12,8 +12,9 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// Returns the border page that seems to have the slice. It is not looked at, because the search
-// would wait for it. Null: none at hand, or a snapshot page. `page`: may be null, too.
+// Returns the border page that seems to have the slice, without a look at it, because this would
+// wait for it. Null: a page on the way is a snapshot page, or shifts hide it. `page`: the root, or
+// null.
 TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice,
                        InteriorPage** parent) {
   while (page != nullptr && !page->is_border()) {
@@ -69,9 +70,9 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   if (page == nullptr) return prefetch_cold(ctx, control, key);
   prefetched = {ctx.turn(), control, slice, &page->header, parent};
   const occ::PrefetchedLookup* const earlier = ctx.hints().exchange_turn(&prefetched);
-  // The earlier search may have given way to this one.
+  // The place of the earlier search may have been taken by this one, or by another transaction's.
   if (earlier == nullptr || earlier == &prefetched || earlier->txn != ctx.turn()) return;
-  // The earlier search may have given way to one in pages of a snapshot.
+  // It may have been taken by a search in pages of a snapshot.
   if (!earlier->cold_page.is_null()) return;
   static_cast<void>(finish_search(&ctx.pool(), *earlier));  // its key is not known here
 }

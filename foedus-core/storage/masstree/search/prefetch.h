@@ -1,5 +1,5 @@
 #pragma once
-// Loading the lines that a key needs ahead of its use.
+// Loads the lines that a key needs ahead of its use.
 
 #include <string_view>
 

@@ -19,8 +19,8 @@ void ScanAhead::look(occ::ColdPages* pages, InteriorPage* parent, unsigned next,
   parent_ = parent_id;
   window_ = std::clamp(window_ * 2, kWindowMin, kWindowMax);
   unsigned asked = count - std::min(count, unasked_);
-  if (asked > window_ / 2) return;     // many are sent at a time
-  bool is_all_cached = asked < count;  // where none is left, nothing is known
+  if (asked > window_ / 2) return;     // so that many are sent at a time
+  bool is_all_cached = asked < count;  // false if no child is left
   while (asked < std::min(count, window_)) {
     const snapshot::Begun begun = pages->will_read(id_of(asked));
     is_all_cached &= begun == snapshot::Begun::kCached;

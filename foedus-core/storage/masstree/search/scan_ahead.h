@@ -1,7 +1,7 @@
 #pragma once
-// ScanAhead: border pages that a scan of snapshot pages comes to next, in flight before it asks for
-// them. Their ids stand in the interior page above, so their place in a file and the direction of
-// the scan make no difference.
+// ScanAhead: reads the border pages that a scan of snapshot pages comes to next before the scan
+// asks for them. Their ids stand in the interior page above, so their place in a file and the
+// direction of the scan make no difference.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ class ScanAhead {
   static constexpr unsigned kWindowMax = 64;
 
   page::SnapshotPageId parent_;
-  unsigned unasked_ = 0;  // children of it, the last ones of the scan, that were not asked for
+  unsigned unasked_ = 0;  // last children of parent_ in the scan, not asked for
   unsigned window_ = 0;   // the number that it asks for; 0: none
 };
 

@@ -30,7 +30,7 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
     if (read == nullptr) return nullptr;
   }
   TreePage* page = tree_page(read);
-  // The caller checks its slices by the pointer that led here.
+  // The caller checks the fences of this page by the pointer that led here.
   if (!is_page_of(*read, control->id(), layer, read->level) || !page->contains(slice)) {
     return ctx.cold_pages().refuse(id);
   }
@@ -58,7 +58,8 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
   for (unsigned level = kAnyLevel;;) {
     const page::PageHeader* const read = ctx.cold_pages().cached(id);
     if (read == nullptr) return nullptr;
-    // Some pages were only read ahead: the search that comes to them finds the fault.
+    // The page may have been read ahead alone, and be a wrong one: the search that comes to it
+    // reports that.
     if (level == kAnyLevel) level = read->level;
     if (level == 0 || !is_page_of(*read, control->id(), layer, level)) return nullptr;
     InteriorPage* const interior = InteriorPage::of(tree_page(read));

@@ -23,14 +23,15 @@ inline constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 // little.
 enum class Extent : std::uint8_t { kWhole, kPart };
 
-// Returns the page of this slice, below (or at) a page of that layer, which goes to *top. It is the
-// page that was asked for last (O14), with kPart perhaps one that is there in part (O20). Null: a
-// page cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
+// Returns the border page of `slice`, at or below page `id` of that layer, and describes page `id`
+// in *top. The border page is the page that was asked for last (O14), with kPart perhaps one that
+// is there in part (O20). Null: a page cannot be read, or is another one than the pointer to it is
+// for. TxnContext::no_page() says why then.
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                         page::SnapshotPageId id, std::uint64_t slice, Extent extent, ColdTop* top);
 
-// Returns the page of the lowest level above it, if all on the way is cached; else null. REQUIRES:
-// there is one.
+// Returns the interior page above the border page of `slice`. Null: a page on the way is not
+// cached, or page `id` is a border page.
 InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                           page::SnapshotPageId id, std::uint64_t slice);
 
