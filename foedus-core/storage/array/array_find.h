@@ -1,6 +1,6 @@
 #pragma once
-// The way from an index to its record, in volatile pages. Where one is missing, it goes on in the
-// snapshot pages that dual page pointers lead to.
+// Finds the record of an index in volatile pages. Where a volatile page is missing, the search goes
+// on in the snapshot pages that dual page pointers lead to.
 //
 //   A6  A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
 //       the pointer. That is enough, because nothing below the pointer changes. In a snapshot page,

@@ -1,5 +1,5 @@
 #pragma once
-// Bins whose pages are snapshot pages: reading and materializing them.
+// Reads bins whose pages are snapshot pages, and makes such pages volatile.
 //
 //   H8   A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
 //        the pointer. While the pointer stays as it is, nothing below it changes, so the entry

@@ -1,5 +1,5 @@
 #pragma once
-// The way through interior pages, and the changes to their pointers (H1, H2).
+// Finds the way through interior pages, and changes their pointers (H1, H2).
 
 #include <cstdint>
 

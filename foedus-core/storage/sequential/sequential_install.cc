@@ -81,8 +81,8 @@ class Installer {
     }
   }
 
-  // Drops the last page (S10). The exchange has to be before the fence, and the look at the pin
-  // after it.
+  // Drops the last page (S10). The tail has to be exchanged before the fence, and the look at the
+  // pin has to come after it.
   void drop_last(HeadsPage* heads, Chain* chain) {
     const page::VolatilePageId id = chain->head.load_volatile();
     auto* const page = page_of<SequentialPage>(pool(), id.word());

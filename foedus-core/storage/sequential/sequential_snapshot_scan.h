@@ -1,6 +1,6 @@
 #pragma once
 // SnapshotScan: reads the records of a sequential storage's snapshot in their order (S5), through
-// the page cache. It keeps no cached page. It copies the one at hand, once for all its records,
+// the page cache. It keeps no cached page. It copies the current page, once for all its records,
 // which costs less than a look into the cache for each. So a scan of any length needs one frame
 // (O14).
 
@@ -24,8 +24,9 @@ class SnapshotScan {
   SnapshotScan(const SnapshotScan&) = delete;
   SnapshotScan& operator=(const SnapshotScan&) = delete;
 
-  // Opens it before the first record of the snapshot; a null root has none. kIoError, kCorruption:
-  // a page cannot be read, or is not what other pages say. kOutOfMemory: no room in the cache.
+  // Opens the scan before the first record of the snapshot; a null root has none. kIoError,
+  // kCorruption: a page cannot be read, or is not what other pages say. kOutOfMemory: no room in
+  // the cache.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control, page::SnapshotPageId root);
   void close();
 
@@ -54,11 +55,11 @@ class SnapshotScan {
   std::size_t runs_page_ = 0;                     // the next one to load
   std::unique_ptr<Pages> pages_;
   bool has_runs_ = false;        // pages_->runs is the one at hand
-  std::uint32_t run_ = 0;        // of that: the one at hand
-  std::uint32_t run_page_ = 0;   // of that run: the next one to load
+  std::uint32_t run_ = 0;        // the current one of pages_->runs
+  std::uint32_t run_page_ = 0;   // of that run: the next page to load
   bool has_records_ = false;     // pages_->records is the one at hand
-  std::uint32_t offset_ = 0;     // of its next record
-  std::uint32_t asked_end_ = 0;  // of the run: pages before it were asked for
+  std::uint32_t offset_ = 0;     // of the next record in pages_->records
+  std::uint32_t asked_end_ = 0;  // pages of that run before it were asked for
   std::uint32_t ahead_ = 0;      // pages that are in flight at a time
   Epoch last_epoch_;
 };

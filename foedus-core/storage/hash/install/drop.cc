@@ -79,7 +79,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
 }
 
 // Locks the interior pages (H14). Under a page's lock no session makes a child volatile, and the
-// pointers to the locked bins stay. So if there are as many children as before, they are the same
+// pointers to the locked bins stay. So if a page has as many children as before, they are the same
 // ones.
 bool Subtree::lock_interiors() {
   for (const Interior& interior : interiors_) {

@@ -1,5 +1,5 @@
 #pragma once
-// Dropping volatile pages of a hash storage for those of a snapshot (O11, H13, H14).
+// Drops volatile pages of a hash storage for those of a snapshot (O11, H13, H14).
 
 #include <cstdint>
 #include <vector>

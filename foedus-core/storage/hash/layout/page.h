@@ -5,9 +5,8 @@
 //  | header | owners × 128 | pointers × 128 | … |   | header | words | tags | records → … ← slots |
 //
 // A trie on the hash of the key, the high bits first. An interior page spreads by 7 bits: by the
-// digit of the hash at header.flags. A bin holds all keys whose hash begins with its prefix. It may
-// need fewer bits than its interior page has; then owners[] says for several digits which one
-// pointer is theirs.
+// digit of the hash at header.flags. A bin holds all keys whose hash begins with its prefix. If
+// that ends inside of the digit, several digits have one pointer, and owners[] says which.
 //
 //     reachable bin --spread: full--> moved, two successors, each with one more bit of prefix
 //                  \--rebuild: full, much of it dead--> moved, one successor of the same prefix
