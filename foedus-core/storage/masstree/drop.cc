@@ -1,4 +1,4 @@
-// Dropping a whole storage: every page is retired, because transactions may still be at work in it.
+// Drops a whole storage: every page is retired, because transactions may still be at work in it.
 //
 //   M15  A page is marked dropped under its lock before its pointers are read; system transactions
 //        look for the mark under the same lock. So the walk finds no page that they unlink, and

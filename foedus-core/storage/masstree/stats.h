@@ -1,6 +1,6 @@
 #pragma once
-// Samples of the places of a Master-Tree's volatile pages, and of the SOCs that changed them last;
-// see storage/base/page_sample.h.
+// Samples where the volatile pages of a Master-Tree lie, and which SOC changed them last; see
+// storage/base/page_sample.h.
 
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/storage/base/page_sample.h"

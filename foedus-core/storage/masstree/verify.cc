@@ -1,4 +1,4 @@
-// A walk over a quiet tree that checks the rules of layout/page.h.
+// Walks a tree that no session changes, and checks the rules of layout/page.h.
 #include <vector>
 
 #include "foedus-core/base/invariant.h"

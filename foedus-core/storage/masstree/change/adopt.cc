@@ -110,7 +110,7 @@ Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, Interi
   Change closed;
   if (is_closed(version, &closed) || keys < InteriorPage::kSeparatorsMax) return give_up(closed);
 
-  // At either end the keys probably come in order: leave a full page behind.
+  // At either end the keys probably come in order. Then the split leaves a full page behind.
   const unsigned at = page->child_of(slice, keys);
   const unsigned middle = at == keys ? keys - 1 : at == 0 ? 0 : keys / 2;
   const std::uint64_t boundary = page->separator(middle);

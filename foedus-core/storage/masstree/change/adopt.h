@@ -1,5 +1,5 @@
 #pragma once
-// Parents adopt the twins of moved pages; searches of writers, which adopt on their way.
+// Lets parents adopt the twins of moved pages. Searches of writers do that on their way.
 
 #include <cstdint>
 #include <string_view>

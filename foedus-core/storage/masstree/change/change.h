@@ -1,7 +1,7 @@
 #pragma once
 // The system transactions of the Master-Tree: they change where records are, never what a user
-// sees, and write no log. Each takes the lock of one page and looks again before it changes
-// anything. Each leaves a valid tree behind, whatever comes next.
+// sees, and write no log. Each takes the locks of the pages that it changes, and looks again before
+// it changes anything. Each leaves a valid tree behind, whatever comes next.
 
 #include <cstdint>
 

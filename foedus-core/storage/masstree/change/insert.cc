@@ -1,5 +1,5 @@
-// Physical inserts (paper §8): a record that is deleted until a commit says otherwise, with room
-// for its payload.
+// Physical inserts (paper §8). An insert makes a record, with room for its payload, that is deleted
+// until its transaction commits.
 #include "foedus-core/storage/masstree/change/insert.h"
 
 #include "foedus-core/base/system/clock.h"

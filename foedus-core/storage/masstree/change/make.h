@@ -1,5 +1,5 @@
 #pragma once
-// Pages and records that no other session can reach yet.
+// Makes pages and records that no other session can reach yet.
 
 #include <cstdint>
 #include <string_view>

@@ -22,7 +22,7 @@ namespace foedus::storage::masstree {
 // The number of tries for the lock of another page.
 inline constexpr unsigned kPageSpins = 100;
 
-// Holds a lock that is only tried, for the length of a block.
+// Tries the lock of a page, and if it is free holds it until the end of the block.
 class TriedLock {
  public:
   explicit TriedLock(TreePage* page)

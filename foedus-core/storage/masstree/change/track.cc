@@ -128,8 +128,8 @@ occ::PointerState look_in(TreePage* page, unsigned keys, const occ::PointerEntry
 
 // The number of looks for a pointer in a page where shifts may hide it, or seem to show it. Holders
 // of an interior page's lock are quick, and wait for no session that commits. They may have no
-// processor, so the last looks sleep in between. Only a few do, since a commit holds the clock back
-// meanwhile.
+// processor, so the last looks sleep in between. These are only a few, because the commit holds the
+// epoch clock back meanwhile.
 constexpr unsigned kShiftTries = occ::kTriesLong;
 
 }  // namespace

@@ -79,7 +79,7 @@ class Purge {
   bool is_covered(page::Tid tid) const {
     return (tid.word() & page::Tid::kFlags) == 0 && tid.epoch() <= installation_.covered;
   }
-  // Returns whether the main tree leads to the snapshot's page for the key.
+  // Returns whether the search for the key in the main tree ends at a page of the snapshot.
   bool is_in_snapshot(std::string_view key);
   bool leads_to_snapshot(const KeyPosition& position, const ColdPointer& cold);
   // Marks the record deleted, if it may go.

@@ -1,5 +1,5 @@
 #pragma once
-// Exchanging neighbours under an interior page for pages of a snapshot.
+// Exchanges neighbours under an interior page for pages of a snapshot.
 //
 //      interior page   | hot |  a  |  b  |  c  | hot |     volatile children of any fences
 //      snapshot           |   r   |   s   |   t   |       pages of the same level

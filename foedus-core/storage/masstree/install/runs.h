@@ -1,5 +1,5 @@
 #pragma once
-// Choosing the neighbours to exchange, and the pages of a snapshot that replace them (M35, M37).
+// Chooses the neighbours to exchange, and the pages of a snapshot that replace them (M35, M37).
 
 #include <cstddef>
 #include <span>

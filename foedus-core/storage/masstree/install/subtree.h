@@ -1,5 +1,5 @@
 #pragma once
-// Locking and giving up volatile pages of a Master-Tree for those of a snapshot, all or nothing.
+// Locks volatile pages of a Master-Tree, and drops them for those of a snapshot, all or nothing.
 //
 //   M30 All locks are only tried, so that no order of locks matters (O1). A page is locked before
 //       its records and before the pages below it. A session that unlinks a page changes the
@@ -34,7 +34,7 @@ struct SliceRange {
 };
 inline constexpr SliceRange kAllSlices{0, kLastSlice};
 
-// The volatile pages at a page and below it.
+// What is volatile at a page and below it.
 struct VolatileContents {
   std::uint64_t pages = 0;
   std::uint64_t records = 0;
@@ -48,9 +48,10 @@ struct VolatileContents {
     leads_to_cold = leads_to_cold || other.leads_to_cold;
   }
 };
-// Looks without locks. REQUIRES: the caller is pinned and reached the page as readers do (M8).
+// Looks at a page and all below it, without locks: a guess. REQUIRES: the caller is pinned and
+// reached the page as readers do (M8).
 VolatileContents volatile_contents_of(const Installation& installation, TreePage* page);
-// Looks at a border page alone, its layers aside.
+// Looks at a border page alone, without its layers.
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page);
 
 // Pages that are dropped together. One object serves many exchanges, one after the other, and its

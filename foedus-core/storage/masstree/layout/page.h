@@ -171,12 +171,13 @@ static_assert(sizeof(TreePage) == 96);
 struct BorderPage : TreePage {
   static constexpr unsigned kKeysMax = 64;
   static constexpr unsigned kNone = ~0u;
-  // header.flags: the page was made as the root of a layer out of one record, and holds it. Or it
-  // is the copy of such a page that had no other key yet. A transaction that observed that record
-  // as no layer may go by the page's birth count.
+  // header.flags: the page is the root that a record became (the layer anchor), and has that
+  // record. Or it took the place of such a page that had got no other key. A transaction that saw
+  // the record before it became a layer may verify by this page's count at birth.
   static constexpr std::uint8_t kLayerAnchor = 1;
 
-  // Eight keys: the slices that a search compares, and the slots that it needs of equal ones.
+  // Eight keys: the slices, which a search compares, and the slots, which it looks at where the
+  // slice is equal.
   struct Group {
     static constexpr unsigned kKeys = 8;
     std::uint64_t slices[kKeys];                   // +64 -> 64
@@ -225,7 +226,7 @@ struct BorderPage : TreePage {
   page::DualPagePointer* layer_pointer(Slot slot) {
     return reinterpret_cast<page::DualPagePointer*>(payload(slot));
   }
-  // Returns the slot of a record of this page. kNone: not one of the first `keys`.
+  // Returns the index of a record's slot in this page. kNone: it is not one of the first `keys`.
   unsigned index_of(const page::RecordHeader* record, unsigned keys) {
     const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(record) -
                                                    reinterpret_cast<const char*>(this));

@@ -25,8 +25,8 @@ class Identity {
   constexpr Identity(page::StorageId storage, unsigned layer, unsigned level)
       : word_(static_cast<std::uint64_t>(storage) << 32 | layer << kLayerShift |
               level << kLevelShift | kind_of(level)) {}
-  // Reads the identity of this page, whatever its kind. Flags, which no page of a snapshot has,
-  // make it another one.
+  // Reads the identity of this page, whatever its kind. No page of a snapshot has flags, so with
+  // flags the identity is that of no such page.
   explicit Identity(const page::PageHeader& page)
       : word_(static_cast<std::uint64_t>(page.storage_id) << 32 | std::uint64_t{page.flags} << 24 |
               std::uint64_t{page.layer} << kLayerShift | std::uint64_t{page.level} << kLevelShift |

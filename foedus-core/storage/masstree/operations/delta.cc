@@ -81,8 +81,8 @@ Result<bool> put_changed(occ::TxnContext& ctx, occ::StorageControl* control,
   return true;
 }
 
-// Ends an operation that writes twice and failed after the first write: the transaction can only
-// end.
+// Ends an operation that writes twice and failed after the first write: the transaction has to
+// abort.
 [[gnu::cold]] Status half_written(occ::TxnContext& ctx, occ::StorageControl* control,
                                   std::string_view key, Status status) {
   if (status.code() == ErrorCode::kOutOfMemory) ctx.set_out_of_memory();

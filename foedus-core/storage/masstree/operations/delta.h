@@ -2,8 +2,8 @@
 // The delta of a tree: a second tree, of volatile pages only. It takes rows that are put where the
 // first one, the main tree, has snapshot pages. A put of a whole row needs nothing of the row that
 // was there. So no page is read for it, and none is made volatile. Where a part of a row changes,
-// the whole row is put there, as the change leaves it. Its page is read, and stays a snapshot page.
-// Rows of all over the key space lie side by side in pages of the delta, some 25 of 100 bytes in
+// the whole row is put there with the part changed. Its page is read, and stays a snapshot page.
+// Rows from all over the key space lie side by side in pages of the delta, some 25 of 100 bytes in
 // each. A materialized page of the main tree would hold one of them, and 4 KB that did not change.
 //
 //   begin ── install() ──► has a delta ── older transactions are over ──► takes puts
@@ -32,8 +32,9 @@
 //       volatile afterwards copies the row, too. Only the installer makes it a snapshot page again,
 //       and the installer also purges. The record is marked deleted under its lock, so transactions
 //       that saw it conflict.
-//   M51 Layers stay in a delta until all its rows have left it, when a new root takes the place of
-//       all pages. So a key that would make a layer is put there only as long as layers are few.
+//   M51 Layers stay in a delta until all its rows have left it; then a new root takes the place of
+//       all its pages. So a key that would make a layer is put into the delta only while it has few
+//       layers.
 //   M52 If a row of the main tree is also in the delta, no transaction that reads the main tree's
 //       row commits. That row may name a chain in an earlier snapshot. If the new snapshot has the
 //       newer row, the payload of the main tree's row is made empty, because the chain is removed
@@ -60,7 +61,8 @@ bool make(const Installation& installation);
 // to an earlier snapshot. Returns by how many pages the delta has shrunk. REQUIRES: the caller is
 // pinned.
 std::uint64_t purge(const Installation& installation, page::SnapshotPageId root, bool is_settled);
-// Returns whether it is one page without a row. REQUIRES: it was made; the caller is pinned.
+// Returns whether the delta is one page without a row. REQUIRES: the delta was made; the caller is
+// pinned.
 bool is_empty(const page::PagePool& pool, const occ::StorageControl& control);
 
 }  // namespace delta

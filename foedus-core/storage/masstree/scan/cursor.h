@@ -9,7 +9,8 @@
 //        were merged meanwhile (M16), they are passed over.
 //   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If a page
 //        that the cursor comes back to has another version, the cursor seeks its position again, by
-//        key. So own inserts ahead are seen. Inserts of others are, too; verify finds them.
+//        key. So it sees own inserts ahead. It may also see inserts of other sessions, and then
+//        verification fails.
 //   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time.
 //        So a scan that stops early has read few rows in vain. Rows taken at once lie in one page,
 //        and each is read and remembered as if it had been asked for. Only own writes can make them
@@ -35,7 +36,7 @@
 
 namespace foedus::storage::masstree {
 
-// One session. Its buffers are kept from one scan to the next.
+// A cursor of one session. Its buffers are kept from one scan to the next.
 class Cursor {
  public:
   // Begins a scan of [low, high); an empty `high` means no upper bound. Moves to no record yet.
@@ -69,8 +70,8 @@ class Cursor {
   void close();
 
  private:
-  // Pages that are asked for at once. One alone costs a wait for its address translation; four cost
-  // the same one.
+  // Pages that are asked for at once. One page costs a wait for its address translation; four
+  // together cost no more.
   static constexpr unsigned kAheadMax = 4;
   // Lines of records are asked for this many rows ahead.
   static constexpr unsigned kPrefetchRows = 6;
@@ -113,7 +114,7 @@ class Cursor {
   void end();
   Status move(std::uint64_t limit);
   Status begin();
-  // Begins again after (before, in reverse) bound_, or at it if `inclusive`.
+  // Begins again after bound_, or at it if `inclusive`; in reverse always before it.
   Status seek(bool inclusive);
   Route* push_route(std::uint32_t prefix_bytes, std::uint64_t* slice);
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
@@ -135,7 +136,8 @@ class Cursor {
     std::uint16_t payload_bytes;
   };
   // Takes rows from the topmost page, which is volatile and unbounded. Stops at `limit` rows, at
-  // the end of the page, or at a slot that has to be visited. False: it took none.
+  // the end of the page, or at a slot that has to be visited. False: the first slot has to be.
+  // After true, there may be no row, because all records were deleted.
   bool take_rows(std::uint64_t limit);
   void forget_rows();
 

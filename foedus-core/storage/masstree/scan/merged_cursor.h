@@ -13,7 +13,7 @@
 
 namespace foedus::storage::masstree {
 
-// One session. Its buffers are kept from one scan to the next.
+// A cursor of one session. Its buffers are kept from one scan to the next.
 class MergedCursor {
  public:
   // Does what Cursor::open() does; next() and try_next() do, too.

@@ -1,5 +1,5 @@
 #pragma once
-// Trees whose pages are snapshot pages: reading and materializing them.
+// Reads trees whose pages are snapshot pages, and makes such pages volatile.
 //
 //   M19  A reader follows a pointer whose volatile half is null to the snapshot page and remembers
 //        the pointer, once. Nothing below it changes, layers and missing keys included. The fences
@@ -15,9 +15,9 @@
 //        that page through its twins and looks there for a pointer to the same snapshot page. No
 //        other pointer ever leads to that, so the entry holds if any place of the page has it. A
 //        changed pointer is never taken for unchanged: see look_again().
-//   M21  A writer makes each page on its way volatile. The copy is installed under the lock of the
-//        page that holds the pointer, after that was found there again (O10). One of several
-//        writers wins; the others give their copies back.
+//   M21  A writer makes each page on its way volatile. It installs its copy under the lock of the
+//        page that has the pointer, after it has found the pointer there again (O10). One of
+//        several writers wins; the others give their copies back.
 //   M22  If the transaction had followed the pointer before, it adds the page as the snapshot has
 //        it to its access sets: the pointers of an interior page, or all records, layers and the
 //        version of a border page. The entry of the pointer is removed, because verify would see

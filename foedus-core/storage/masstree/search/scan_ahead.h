@@ -16,11 +16,11 @@ class ScanAhead {
   // Begins another scan, or another layer.
   void reset() { *this = ScanAhead(); }
 
-  // Looks ahead of the scan. The next border page is that of child `next` of `parent`, a page that
-  // the caller may look at; `count` children are left in the direction of the scan, that one
-  // included. Asks the device for them if the next one is not cached, and goes on until all are.
-  // `is_long`: the scan has come from another page. Many scans end after a row or two, whatever
-  // their range.
+  // Looks ahead of the scan. The next border page is child `next` of `parent`, a page that the
+  // caller may look at. `count` children are left in the direction of the scan, that one included.
+  // If the next page is not cached, asks the device for some of these, more at each call, until all
+  // that it asks for are cached. `is_long`: the scan has come from another page. Reading ahead
+  // begins only then, because many scans end after a row or two, whatever their range.
   void look(occ::ColdPages* pages, InteriorPage* parent, unsigned next, unsigned count,
             bool reverse, bool is_long);
 

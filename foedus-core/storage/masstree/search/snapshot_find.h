@@ -42,7 +42,8 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, 
                       page::SnapshotPageId id, std::string_view rest, Extent extent,
                       KeyPosition* position, ColdTop* top);
 
-// Copies the part that `range` wants of a record that find_in_snapshot() found. False: as above.
+// Copies the part that `range` wants of a record that find_in_snapshot() found. False:
+// TxnContext::no_page() says why.
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
 
 }  // namespace foedus::storage::masstree
