@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "experiments/common/text.h"
-#include "experiments/tpcc/new_order.h"
 #include "experiments/tpcc/tables.h"
+#include "experiments/tpcc/transactions/new_order.h"
 
 namespace experiments::tpcc {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "experiments/common/random.h"
-#include "experiments/tpcc/payment.h"
 #include "experiments/tpcc/tables.h"
+#include "experiments/tpcc/transactions/payment.h"
 
 namespace experiments::tpcc {
 

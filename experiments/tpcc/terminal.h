@@ -9,13 +9,13 @@
 
 #include "experiments/tpcc/acks.h"
 #include "experiments/tpcc/deck.h"
-#include "experiments/tpcc/delivery.h"
 #include "experiments/tpcc/inputs.h"
-#include "experiments/tpcc/new_order.h"
-#include "experiments/tpcc/order_status.h"
-#include "experiments/tpcc/payment.h"
-#include "experiments/tpcc/stock_level.h"
 #include "experiments/tpcc/tables.h"
+#include "experiments/tpcc/transactions/delivery.h"
+#include "experiments/tpcc/transactions/new_order.h"
+#include "experiments/tpcc/transactions/order_status.h"
+#include "experiments/tpcc/transactions/payment.h"
+#include "experiments/tpcc/transactions/stock_level.h"
 
 namespace experiments::tpcc {
 

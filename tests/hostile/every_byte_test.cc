@@ -16,7 +16,7 @@
 #include "foedus-core/snapshot/files/manifest.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"
-#include "tools/foedus_cli/verify_snapshot.h"
+#include "tools/foedus/verify/snapshot.h"
 
 namespace foedus::hostile::every_byte_test {
 namespace {

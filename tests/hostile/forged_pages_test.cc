@@ -20,7 +20,7 @@
 #include "gleaner/reclaim/reclaim.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"
-#include "tools/foedus_cli/verify_snapshot.h"
+#include "tools/foedus/verify/snapshot.h"
 
 namespace foedus::hostile::forged_pages_test {
 namespace {

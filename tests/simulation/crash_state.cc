@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "tests/simulation/transaction.h"
-#include "tools/foedus_cli/closed_database.h"
-#include "tools/foedus_cli/verify_log.h"
-#include "tools/foedus_cli/verify_snapshot.h"
+#include "tools/foedus/closed_database.h"
+#include "tools/foedus/verify/log.h"
+#include "tools/foedus/verify/snapshot.h"
 
 namespace foedus::simulation {
 

@@ -7,47 +7,28 @@ function(foedus_folders_with_main result)
   set(${result} "${mains}" PARENT_SCOPE)
 endfunction()
 
-# foedus_tool_folders(): tools/<x>/*.cc with a main.cc becomes bin/<x>: main.cc alone over a library
-# foedus_tool_<x> of the others, which is linked to the tests of tools, too. The folder foedus_cli
-# becomes bin/foedus, because the target `foedus` is the library; its command line needs CLI11.
-function(foedus_tool_folders)
-  foedus_folders_with_main(names)
-  foreach(name IN LISTS names)
-    file(GLOB sources CONFIGURE_DEPENDS "${name}/*.cc")
-    list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
-    set(library foedus_tool_${name})
-    if(sources)
-      add_library(${library} STATIC ${sources})
-      target_link_libraries(${library} PUBLIC foedus_internal)
-    else()
-      add_library(${library} INTERFACE)
-      target_link_libraries(${library} INTERFACE foedus_internal)
-    endif()
-    set_property(GLOBAL APPEND PROPERTY FOEDUS_TOOL_LIBRARIES ${library})
-    if(name STREQUAL "foedus_cli")
-      foedus_command_line(${name} ${library})
-    else()
-      add_executable(${name} "${name}/main.cc")
-      target_link_libraries(${name} PRIVATE ${library})
-    endif()
-  endforeach()
-endfunction()
+# foedus_program(): tools/foedus becomes bin/foedus: main.cc alone over a library foedus_cli of the
+# other sources, which is linked to tests, too. The target `foedus` is the engine's library. The
+# command line needs CLI11.
+function(foedus_program)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "foedus/*.cc")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  add_library(foedus_cli STATIC ${sources})
+  target_link_libraries(foedus_cli PUBLIC foedus_internal)
 
-# foedus_command_line(<name> <library>): bin/foedus, if CLI11 is found.
-function(foedus_command_line name library)
   find_package(CLI11)
   if(NOT CLI11_FOUND)
     message(STATUS "CLI11 not found: bin/foedus is not built")
     return()
   endif()
-  add_executable(${name} "${name}/main.cc")
-  target_link_libraries(${name} PRIVATE ${library} CLI11::CLI11)
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME foedus)
+  add_executable(foedus_program foedus/main.cc)
+  target_link_libraries(foedus_program PRIVATE foedus_cli CLI11::CLI11)
+  set_target_properties(foedus_program PROPERTIES OUTPUT_NAME foedus)
 endfunction()
 
-# foedus_experiment_folders(): experiments/<x>/*.cc with a main.cc becomes bin/<x>, linked with the
-# library of experiments/common/*.cc. The folder `peers` needs the peers' libraries and is skipped
-# where one of them is missing.
+# foedus_experiment_folders(): experiments/<x> with a main.cc becomes bin/<x>, made of all *.cc
+# below it, and linked with the library of experiments/common/*.cc. The folder `peers` needs the
+# peers' libraries and is skipped where one of them is missing.
 function(foedus_experiment_folders)
   pkg_check_modules(GLOG IMPORTED_TARGET libglog)
   pkg_check_modules(GFLAGS IMPORTED_TARGET gflags)
@@ -72,7 +53,7 @@ function(foedus_experiment_folders)
 
   foedus_folders_with_main(names)
   foreach(name IN LISTS names)
-    file(GLOB sources CONFIGURE_DEPENDS "${name}/*.cc")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${name}/*.cc")
     set(peers "")
     if(name STREQUAL "peers")
       foedus_find_peers(peers)
