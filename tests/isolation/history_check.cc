@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "tests/isolation/checker.h"
+#include "tests/isolation/checker/checker.h"
 #include "tests/isolation/history_json.h"
 #include "tests/isolation/report.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/isolation/checker.h"
+#include "tests/isolation/checker/checker.h"
 
 namespace foedus::isolation {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "foedus/foedus.h"
-#include "tests/isolation/checker.h"
+#include "tests/isolation/checker/checker.h"
 #include "tests/isolation/stores.h"
 
 namespace foedus::isolation {

@@ -1,7 +1,7 @@
 // Commits against commits: txn/commit*.cc themselves, with the clock, the locks and the rings of
 // the engine. Values name their writer, so that each scenario can exclude the results that no
 // serial order allows.
-#include "tests/models/commit.h"
+#include "tests/models/harness/commit.h"
 
 namespace foedus::storage {
 

@@ -2,7 +2,7 @@
 // engine/sessions/catalog.cc and storage_meta/storage_control.h, quoted, over the clock itself.
 // What comes behind the drop in the log would be lost by recovery.
 #include "foedus-core/epoch/epoch_clock.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Dual page pointers: page/dual_page_pointer.h itself. Pages are plain variables with a value;
 // snapshot page 1 has 1, and a writer makes it 2.
 #include "foedus-core/page/dual_page_pointer.h"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // Waiters for a durable epoch, and the thread that announces it or a failure: log/durability.{h,cc}
 // themselves. Plain variables stand for earlier work of the announcer.
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 #include "foedus-core/base/user_call.cc"
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/log/durability.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The epoch clock: epoch/epoch_clock.{h,cc} themselves, with a session that commits (E2), and with
 // one that reads a page which another thread unlinks and reuses (E3, E20, E26).
 #include "foedus-core/epoch/epoch_clock.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // A record is inserted into a bin of a hash storage, or moves to a larger place there, during
 // searches (storage/hash, H3 to H5): layout/page.h and bin.cc themselves. The lines of insert.cc,
 // find.cc and moves/after_marks.h around them are quoted; the bytes of a key are a plain variable.
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/page/page_pool.cc"
@@ -11,7 +11,7 @@
 #include "foedus-core/storage/hash/bin.cc"
 #pragma GCC diagnostic pop
 #include "foedus-core/storage/moves/birth.h"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The reducer's inbox: gleaner/handoff/inbox.{h,cc} itself. Halves of two blocks; the bytes of a
 // block are a plain variable.
 #include "gleaner/handoff/inbox.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // and storage/masstree/search/find.cc quoted. The pointer replaces the payload.
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/page/dual_page_pointer.h"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The hand-over of a log ring from session to logger and back: log/ring/buffer.{h,cc} themselves.
 // The bytes of the ring are plain variables beside it, one for each record's place.
 #include "foedus-core/log/ring/buffer.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace foedus::log {
 

@@ -3,7 +3,7 @@
 // storage/masstree/change/move.cc, storage/masstree/search/find.h and
 // storage/masstree/change/track.cc are quoted.
 #include "foedus-core/storage/masstree/layout/page.h"
-#include "tests/models/commit.h"
+#include "tests/models/harness/commit.h"
 
 namespace {
 

@@ -3,11 +3,11 @@
 // are quoted. A plain variable stands for the contents of the frame.
 #include <vector>
 
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/snapshot/cache/index.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // The page pool: page/page_pool.{h,cc} itself, over static memory. A plain variable stands for the
 // contents of each page: two owners at once, or one without an order after the other, are a data
 // race. epoch_clock_model.cc has the reuse of retired pages.
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 #include "foedus-core/page/page_pool.cc"
 #include "foedus-core/page/retired_pages.cc"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Objects that are made once and then found by a word: quoted lines of snapshot/snapshot_reader.cc,
 // which publishes open files in a list, and flags for the end of a task.
 #include "foedus-core/base/atomic_word.h"
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // see the changes of the one before, are a data race. So is an access to a waiter after its end. A
 // lost wake is an execution that does not end.
 #include "foedus-core/occ/record_lock.cc"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace {
 

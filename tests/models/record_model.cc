@@ -1,6 +1,6 @@
 // A record's TID and payload: the writer's half of the sequence lock in txn/commit_apply.cc, the
 // reader's in occ/optimistic_read.h.
-#include "tests/models/commit.h"
+#include "tests/models/harness/commit.h"
 
 namespace foedus::storage {
 

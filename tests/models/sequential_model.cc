@@ -3,7 +3,7 @@
 // pins and page/page_header.h themselves.
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/page/page_header.h"
-#include "tests/models/runtime.h"
+#include "tests/models/harness/runtime.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // session.
 #include "foedus-core/engine/sessions/session_slot.h"
 
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 namespace {
 

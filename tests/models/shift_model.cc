@@ -4,7 +4,7 @@
 #include "foedus-core/storage/masstree/layout/page.h"
 
 #include "foedus-core/occ/record_lock.cc"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace {
 

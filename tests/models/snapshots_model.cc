@@ -1,7 +1,7 @@
 // Reads and expiry of snapshots: quoted words of engine/snapshots.{h,cc} (E52). A list and a
 // manifest are plain variables, to which the thread that frees or removes them writes.
 #include "foedus-core/base/atomic_word.h"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <map>
 
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 #include "foedus-core/base/system/task.cc"
 

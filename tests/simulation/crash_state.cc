@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/simulation/transaction.h"
+#include "tests/simulation/plan/transaction.h"
 #include "tools/foedus/closed_database.h"
 #include "tools/foedus/verify/log.h"
 #include "tools/foedus/verify/snapshot.h"

@@ -11,8 +11,8 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "tests/simulation/life.h"
-#include "tests/simulation/model.h"
-#include "tests/simulation/plan.h"
+#include "tests/simulation/plan/model.h"
+#include "tests/simulation/plan/plan.h"
 #include "tests/testing/failing_device.h"
 
 namespace foedus::simulation {

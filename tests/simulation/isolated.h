@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tests/simulation/plan.h"
+#include "tests/simulation/plan/plan.h"
 #include "tests/simulation/simulation.h"
 
 namespace foedus::simulation {

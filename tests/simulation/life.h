@@ -12,7 +12,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
-#include "tests/simulation/model.h"
+#include "tests/simulation/plan/model.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 

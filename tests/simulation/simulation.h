@@ -21,9 +21,9 @@
 
 #include "tests/simulation/crash_state.h"
 #include "tests/simulation/life.h"
-#include "tests/simulation/model.h"
-#include "tests/simulation/plan.h"
-#include "tests/simulation/transaction.h"
+#include "tests/simulation/plan/model.h"
+#include "tests/simulation/plan/plan.h"
+#include "tests/simulation/plan/transaction.h"
 
 namespace foedus::simulation {
 

@@ -18,7 +18,7 @@
 #include "gleaner/compose/hash/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
-#include "tests/storage/sequential/sequential_cold.h"
+#include "tests/storage/sequential/cold.h"
 
 namespace foedus::storage::small_cache_test {
 namespace {

@@ -23,7 +23,7 @@
 #include "gleaner/compose/hash/composer.h"
 #include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::storage::transitions_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "foedus-core/txn/commit.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing {
 

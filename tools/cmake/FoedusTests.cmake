@@ -12,8 +12,8 @@ if(FOEDUS_SANITIZE MATCHES "address")
 endif()
 # The tests of the code whose coverage tools/coverage.py measures.
 set(FOEDUS_COVERED_TESTS "^(txn|log|snapshot|engine|occ)/|^gleaner/(glean|reclaim/)|^fuzz/|\
-^faults/memory|^storage/(transitions|small_cache)_test|^storage/masstree/(install|masstree_cold)|\
-^storage/(array|hash|sequential)/.*(cold|install|merge)_")
+^faults/memory|^storage/(transitions|small_cache)_test|^storage/masstree/(install|cold)/|\
+^storage/(array|hash|sequential)/(.*_)?(cold|install|merge)_")
 
 # Reads labels and timeout of one test file; a change of the file is seen by the next build.
 function(foedus_read_test_header file result_labels result_timeout)

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::adoption_test {
 namespace {

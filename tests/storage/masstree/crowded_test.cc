@@ -1,7 +1,7 @@
 // Records of one slice are all in one page (M5). These tests let them need more space than it has,
 // while other sessions take space or free it.
 #include "foedus-core/page/overflow_page.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::crowded_test {
 namespace {

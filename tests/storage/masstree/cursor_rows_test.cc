@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::cursor_rows_test {
 namespace {

@@ -1,5 +1,5 @@
 // The fill of pages, for several orders of keys.
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::fill_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::interleaving_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "foedus-core/base/system/clock.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::join_stress_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::join_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "foedus-core/storage/masstree/change/change.h"
 #include "foedus-core/storage/masstree/change/split.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::join_window_test {
 namespace {

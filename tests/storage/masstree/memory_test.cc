@@ -2,7 +2,7 @@
 // ctest-labels: memory
 // Memory runs out within a change: the page stays unchanged.
 #include "tests/faults/memory_faults.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::memory_test {
 namespace {

@@ -1,5 +1,5 @@
 // A transaction sees its own writes, in cursors and after its records have moved.
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::own_writes_test {
 namespace {

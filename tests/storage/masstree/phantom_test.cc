@@ -2,7 +2,7 @@
 // own changes and those of the tree are no conflict.
 #include <optional>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::phantom_test {
 namespace {

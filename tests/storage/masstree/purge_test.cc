@@ -1,6 +1,6 @@
 // Erased records are purged when their pages move (M11): the note of them in the new pages, and the
 // records that have to move along.
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::purge_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/system/clock.h"
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 
 namespace foedus::testing::stress_test {
 namespace {

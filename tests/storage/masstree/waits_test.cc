@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/storage/masstree/fixture.h"
 #include "tests/testing/hold.h"
 
 namespace foedus::testing::waits_test {

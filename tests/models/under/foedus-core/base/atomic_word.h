@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tests/models/words.h"
+#include "tests/models/harness/words.h"
 
 namespace foedus::base {
 

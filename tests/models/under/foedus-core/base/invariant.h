@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tests/models/relacy.h"
+#include "tests/models/harness/relacy.h"
 
 namespace foedus::base {
 

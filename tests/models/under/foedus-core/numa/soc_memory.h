@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "foedus-core/numa/topology.h"
-#include "tests/models/model.h"
+#include "tests/models/harness/model.h"
 
 namespace foedus::numa {
 

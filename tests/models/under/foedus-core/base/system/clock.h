@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tests/models/relacy.h"
+#include "tests/models/harness/relacy.h"
 
 namespace foedus::base {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "tests/models/threads.h"
+#include "tests/models/harness/threads.h"
 
 namespace foedus::base {
 

@@ -1,0 +1,85 @@
+// A superseded row of the main tree still names its payload in a snapshot. The id keeps no file of
+// earlier snapshots (O16), and no scan fails because of it.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/masstree/delta/tree_fixture.h"
+
+namespace foedus::storage::masstree::names_test {
+namespace {
+
+class DeltaNamesTest : public DeltaTreeTest {
+ protected:
+  const std::string key_ = key_of(100);
+
+  // Makes a row with a chain in a snapshot, on a volatile page; the newer one is in the delta.
+  void supersede_chain(const std::string& newer) {
+    load(kRows, key_of);
+    put_alone(0, key_, std::string(9'000, 'o'));
+    open_delta();
+    begin(0);
+    ASSERT_TRUE(
+        one_tree::write_whole(ctx(0), control(), WriteMode::kPut, key_of(101), "near").is_ok());
+    expect_commit(0);
+    ASSERT_FALSE(is_cold_in_main(key_));
+    put_alone(0, key_, "new");
+    if (newer != "new") put_alone(0, key_, newer);
+    ASSERT_TRUE(is_in_delta(key_));
+  }
+  void expect_row(const std::string& row) {
+    EXPECT_EQ(get_alone(1, key_), row);
+    begin(1);
+    const std::vector<Row> rows = merged_rows(1, key_of(99), key_of(102));
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[1].second, row);
+    EXPECT_EQ(merged_rows(1, key_of(99), key_of(102), true).size(), 3u);
+    expect_commit(1);
+  }
+};
+
+// Goal: pages that stay volatile do not keep files for ever. Method: an installation drops no page;
+// its snapshot has no chain of the row any more, and payloads have new ids. A later installation
+// needs no earlier file either.
+TEST_F(DeltaNamesTest, a_superseded_chain_needs_no_earlier_snapshot) {
+  supersede_chain("new");
+  all_.let_names_change();
+  for (int i = 0; i < 3; ++i) {
+    all_.compose();
+    EXPECT_FALSE(all_.install(0).may_need_earlier) << i;
+    all_.all().pass_epochs();
+    expect_row("new");
+  }
+}
+
+// Goal: a superseded chain keeps no file if the newer row is a chain, too: the older row may have
+// the new id or none.
+TEST_F(DeltaNamesTest, a_chain_that_a_chain_supersedes_needs_no_earlier_snapshot) {
+  const std::string newer(7'000, 'n');
+  supersede_chain(newer);
+  all_.let_names_change();
+  for (int i = 0; i < 3; ++i) {
+    all_.compose();
+    EXPECT_FALSE(all_.install(0).may_need_earlier) << i;
+    all_.all().pass_epochs();
+    expect_row(newer);
+  }
+}
+
+// Goal: no page of a superseded chain is read from a removed file. Method: a snapshot whose pages
+// are all new is installed at pages that stay volatile, and the earlier files are removed as soon
+// as the installation says that none is needed.
+TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_gone) {
+  supersede_chain("new");
+  all_.compose_anew();
+  bool is_needed = true;
+  for (int i = 0; i < 3 && is_needed; ++i) is_needed = all_.install(0).may_need_earlier;
+  EXPECT_FALSE(is_needed);
+  if (!is_needed) all_.remove_old_files();
+  all_.all().pass_epochs();
+  expect_row("new");
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree::names_test
