@@ -126,8 +126,8 @@ class SortedTail {
 // points to must outlive the returned one, except for the previous manifest, which is copied.
 Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order);
 
-// Which limits of superseded pages and of files reclaim_pages() applies: the usual ones, or larger
-// ones, for use while a caller waits.
+// The limits of superseded pages and of files above which reclaim_pages() moves pages. Those of
+// kUrgent are higher than the usual ones, so that pages seldom move while a caller waits.
 enum class ReclaimFrom : std::uint8_t { kUsual, kUrgent };
 
 // Moves live pages of some files to a new file, if superseded pages or files are too many. Returns

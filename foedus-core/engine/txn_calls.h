@@ -55,7 +55,7 @@ inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
 #define FOEDUS_IN_LINE __attribute__((always_inline))
 
 // Runs `function` as an operation of the transaction, and returns its result; kOutOfMemory if it
-// throws std::bad_alloc. Only the work of every operation is inlined; the rare case is a call.
+// throws std::bad_alloc. All is inlined but the handling of the exception, which is a call.
 template <typename Function>
 [[gnu::always_inline]] inline auto operation(SessionSlot* slot, std::uint64_t turn,
                                              Function&& function)

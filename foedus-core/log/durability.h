@@ -141,7 +141,7 @@ class DurabilityWaits {
   CallbackTable callbacks_;  // of epochs that are not durable
   CallbackTable due_;        // of durable epochs: to be called
   CallbackTable left_;       // of epochs that will not be durable: to be called with the trouble
-  bool has_teller_ = false;  // the task of L26 runs
+  bool has_teller_ = false;  // the task that calls callbacks runs (L26)
 };
 
 }  // namespace foedus::internal

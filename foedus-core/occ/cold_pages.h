@@ -93,13 +93,15 @@ class ColdPages {
   Status take_failure() { return std::exchange(failure_, {}); }
   [[gnu::cold]] void forget_failure() { failure_ = {}; }
 
-  // Returns whether page() reads also pages above the rows in part, if wanted.lines is not 0.
+  // Returns whether interior pages, too, are searched while only lines of them are loaded. If not,
+  // a search that comes to such a page asks page() for the whole of it.
   bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
   // Returns whether parts of that page are missing until load() asks for them.
   bool is_in_part(const page::PageHeader* page) const {
     return lines_ != nullptr && page == lines_->page();
   }
-  // Returns a guess: the number of keys of the page of that storage that was last searched in part.
+  // Returns a guess of how many keys a page of the storage has: as many as the page that was last
+  // searched while only lines of it were loaded.
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }

@@ -83,7 +83,8 @@ struct PointerEntry {
 // The answers that a second look at a followed pointer can give.
 enum class PointerState : std::uint8_t { kSame, kInstalled, kDropped };
 
-// Looks at a followed pointer of a storage in which pointers stay where they are.
+// Verifies a followed pointer: returns whether it is still as observed. REQUIRES: it cannot move to
+// another address, as pointers in pages of a Master-Tree can.
 inline PointerState look_in_place(const PointerEntry& entry) {
   // A page that has gone keeps its pointers as they were: the comparison below would see no change.
   const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();

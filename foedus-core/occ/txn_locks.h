@@ -131,7 +131,7 @@ class TxnLocks {
         waiters_(source, session) {}
 
   // Locks `record`. Returns false if the wait took longer than set_wait_us() allows. REQUIRES: the
-  // order of O1 permits to wait for this lock.
+  // lock order permits to wait for this lock (O1).
   [[nodiscard]] bool lock(page::RecordHeader* record, LockWaiter* waiter) {
     if (lock_for(&record->lock, waiter, wait_us_)) [[likely]]
       return true;
@@ -147,9 +147,9 @@ class TxnLocks {
   // Sets the time that lock() waits, kLockWaitUs until then.
   void set_wait_us(std::uint64_t wait_us) { wait_us_ = wait_us; }
 
-  // Locks the record until release(). Waits for the lock only if it is next in the order of O1, and
-  // otherwise tries it for a short time. Returns false if the wait timed out or the try failed.
-  // Throws std::bad_alloc before it locks anything.
+  // Locks the record until release(). Waits for the lock only if all held records have lower
+  // addresses (O1), and otherwise tries it for a short time. Returns false if the wait timed out or
+  // the try failed. Throws std::bad_alloc before it locks anything.
   [[nodiscard]] bool hold(page::RecordHeader* record);
   bool holds(const page::RecordHeader* record) const { return held_.contains(record); }
   HeldLocks& held() { return held_; }

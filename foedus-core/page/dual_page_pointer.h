@@ -16,7 +16,7 @@
 //       other thread can reach yet, and shifts inside an interior page under that page's lock.
 //   P5  A pointer inside a page that can be split, grown or retired is changed only under that
 //       page's lock, after a look whether it is moved, retired or dropped. Roots of storages are
-//       changed by P4 alone.
+//       changed by the compare-and-swap of P4, and need no lock.
 //   P18 Pages of the page cache are shared and stay as they were read, with one exception. The
 //       volatile half of a pointer in them, which is null on the device, may be a hint: the cache
 //       frame that last held the child. A hint may be wrong at any time, and is followed only if

@@ -21,7 +21,8 @@ namespace foedus::txn {
 
 namespace {
 
-// Rounds of C6 after which a key that keeps coming and going counts as a conflict.
+// Limit of the rounds of verification. If in each of them an absent key turns out to have been
+// inserted and erased again, the commit gives up with a conflict (C6).
 constexpr unsigned kRoundsMax = 8;
 
 // Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged. *now

@@ -1,8 +1,9 @@
 #pragma once
 // SpreadDevice: a directory whose large files lie in several others. The main directory
-// (Options::dir) has the lock, the savepoint and the manifests. Of the others (FileOptions::dirs,
-// one for each SOC, say), large files with number n are made in number n % count: log segments
-// "log-<n>-...", snapshot files "snapshot-...-<n>", sorted runs "run-...-<n>-...".
+// (Options::dir) has the lock, the savepoint and the manifests. The others (FileOptions::dirs) are,
+// say, one for each SOC. Large files of logger or reducer n are made in directory n % count of
+// these: log segments "log-<n>-...", snapshot files "snapshot-...-<n>", sorted runs
+// "run-...-<n>-...".
 //
 //   V11 A large file is found in whichever directory it lies. So the order and the number of the
 //       others may change from one open to the next. It is made where its number says.

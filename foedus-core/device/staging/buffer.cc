@@ -371,7 +371,7 @@ bool StagingBuffer::Flusher::flush_full(Partition* partition) {
   return is_flushed;
 }
 
-// Writes the batch (V30), then marks its buckets empty in the order of V29.
+// Writes the batch (V30), then marks its buckets empty by ascending sequence number (V29).
 Status StagingBuffer::Flusher::write_and_mark(Partition* partition) {
   FOEDUS_CHECK(writer_.write(*partition->area, &slots_));
   for (const std::uint32_t bucket : buckets_) {

@@ -327,7 +327,8 @@ Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool 
   return {};
 }
 
-// Moves a batch in the order of V24.
+// Moves a batch of extents: writes them to the SSD, then the map, and then discards them on memory
+// (V24).
 Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch,
                           ExtentCopy* copy) {
   {

@@ -34,11 +34,13 @@ class DeltaPhases {
 
   // Learns from an installation whether the storage has a new delta, or an empty one.
   void watch(page::StorageId storage, const storage::InstallCounts& counts);
-  // Takes each delta whose last change all transactions know to its next phase.
+  // Takes announced deltas to their next phase: such a delta takes puts, or ends, once every open
+  // transaction began after the announcement. Announces the end of deltas that stay without rows.
   void step();
 
  private:
-  // A delta that will take puts, or end, once all transactions know it.
+  // A delta whose flag was set or cleared in epoch `since`. It takes puts, or ends, once every open
+  // transaction began in a later epoch.
   struct Announced {
     page::StorageId storage{};
     Epoch since;

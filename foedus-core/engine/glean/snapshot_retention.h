@@ -66,9 +66,9 @@ class SnapshotRetention {
 
   // ---- gleans ----------------------------------------------------------------------------------
 
-  // Makes room for `pages` more pages within the bound of E37. If there is too little, lets kept
-  // snapshots before the newest one expire, settles storages that still lead to these, and removes
-  // them.
+  // Makes room for `pages` more pages within the bound of snapshot files (E37). If there is too
+  // little, lets kept snapshots before the newest one expire, settles storages that still lead to
+  // these, and removes them.
   Status make_disk_room(std::uint64_t pages);
   // Returns once all blocks of removed files are free (E50).
   void wait_for_blocks() { closer_.wait(); }

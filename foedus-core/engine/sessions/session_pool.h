@@ -159,7 +159,7 @@ class SessionPool {
   const Parts parts_;
   const std::uint32_t socs_;
 
-  // Own synchronization. Written by threads that begin or end to wait; read by each release().
+  // Stored with mutex_ held; loaded by each release() without it.
   alignas(64) base::AtomicWord<std::uint32_t> waiting_;  // size of waiters_
 
   alignas(64) mutable std::mutex mutex_;

@@ -30,7 +30,7 @@ class SessionMemory final : public base::MemorySource {
   bool try_take(std::uint64_t bytes) override;
   void give_back(std::uint64_t bytes) noexcept override;
   // Takes `bytes` that the session can do without, as for speed alone. Returns false, and takes
-  // nothing, if that would leave less than the half of E35.
+  // nothing, if all sessions would then have more than half of the bytes set aside (E35).
   bool try_take_spare(std::uint64_t bytes);
 
   // Takes `bytes` off the bound of volatile pages for a use other than sessions, until

@@ -11,8 +11,8 @@ namespace foedus::engine {
 
 namespace {
 
-// The directory of NvmPages takes at most memory_bytes / kKeptPagesShare, unless the least size of
-// the cache needs more.
+// The index of NvmPages in DRAM takes at most memory_bytes / kKeptPagesShare, unless the least size
+// of the cache needs more.
 constexpr std::uint64_t kKeptPagesShare = 16;
 
 bool reads_lines(const Options& options) {
@@ -65,13 +65,13 @@ Status SnapshotCaches::make_read_pool() {
   });
 }
 
-// Opens the cache of SSD pages on NVM. Makes none, and logs a warning, if its directory does not
-// fit into the budget: pages are then read from the SSD.
+// Opens the cache of SSD pages on NVM. Its index lies in DRAM. If memory_bytes has no room for the
+// index, logs a warning and opens no cache: pages are then read from the SSD.
 Status SnapshotCaches::make_nvm_pages() {
   const Options& options = *parts_.options;
   if (options.tiers.ssd_dirs.empty()) return {};
   KeptPagesBytes bytes = kept_pages_bytes(options);
-  // Halves the cache until its directory takes no more than its share of DRAM, or bytes.least is
+  // Halves the cache until its index takes no more than its share of DRAM, or bytes.least is
   // reached.
   while (snapshot::NvmPages::memory_bytes(bytes.most) > options.memory_bytes / kKeptPagesShare &&
          bytes.most / 2 >= bytes.least) {

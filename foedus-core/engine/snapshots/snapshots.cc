@@ -124,7 +124,8 @@ Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
     }
     if (!is_ready) return not_covered(epoch);
     Status status = trouble();
-    // If it is ok, a glean has succeeded after the failure, but its snapshot covers an older epoch.
+    // The wait has ended because a glean failed. If the status is ok, a later glean has succeeded
+    // since, but its snapshot may not cover `epoch`: the next round checks that, and waits on.
     if (!status.is_ok()) return status;
   }
 }

@@ -271,11 +271,12 @@ class Database {
   // numbers, or all page numbers of a file, are used up): the database is unchanged, and its newest
   // snapshot is the previous one.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
-  // Backs `bytes` more bytes of volatile pages with memory now. So no later transaction or
-  // background thread has to wait until the system has cleared that memory, which takes 0.5 ms a
-  // MiB on some machines.
-  // Without this call, memory is backed a few MiB ahead of use. Backs at most three quarters of
-  // memory_bytes. Any thread. Returns the bytes that are ready, fewer than `bytes` at that bound.
+  // Backs volatile pages that were never in use with memory, until `bytes` of them are backed. So
+  // no later transaction or background thread has to wait until the system has cleared that memory,
+  // which takes 0.5 ms a MiB on some machines. Without this call, memory is backed a few MiB ahead
+  // of use. The call stops early once three quarters of memory_bytes, or of its part for volatile
+  // pages, are taken. Any thread. Returns how many bytes of such pages are backed now, at most
+  // `bytes`. Those that were backed before the call count.
   std::uint64_t reserve_memory(std::uint64_t bytes);
   EffectiveOptions effective_options() const;
   Stats stats() const;

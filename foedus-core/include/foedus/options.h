@@ -193,10 +193,11 @@ struct PageOptions {
 
 // Files, and how they are read and written. Read at open.
 struct FileOptions {
-  // Directories of the large files, for example one for each device; made if they are missing. Log
-  // segments "log-<n>-...", snapshot files "snapshot-...-<n>" and spilled runs of number n are made
-  // in dirs[n % dirs.size()]. So with one directory for each SOC, each SOC has its own. Empty: in
-  // `dir`. At most 64. The lock, the savepoint and the manifests stay in `dir`.
+  // Directories of the large files, for example one for each device; made if they are missing. At
+  // most 64. Empty: these files are made in `dir`. The lock, the savepoint and the manifests always
+  // are. Log segments "log-<n>-..." of logger n, and snapshot files "snapshot-...-<n>" and spilled
+  // runs of reducer n, are made in dirs[n % dirs.size()]. Logger n and reducer n belong to SOC
+  // n % socs. So with as many directories as SOCs, each SOC writes to a directory of its own.
   //
   // A file is found in any of the directories. So a database that was made without `dirs` opens
   // with them, and with more of them, fewer, or others, in any order. `dir` and these must name
@@ -205,9 +206,9 @@ struct FileOptions {
   //
   // Database::open() fails with kInvalidArgument if a directory is named twice, is `dir`, or
   // belongs to another database. It also fails so if one with needed files is left out, or if one
-  // holds outdated files because the database was since opened without it. It then marks, makes and
-  // removes no file of a database. A full directory is like a full `dir`: writers get kOutOfSpace
-  // until there is room.
+  // holds outdated files because the database was since opened without it. In these cases it marks
+  // no directory, and makes and removes no file of a database. A full directory is like a full
+  // `dir`: writers get kOutOfSpace until there is room.
   std::vector<std::string> dirs = {};
 
   DeviceKind device = DeviceKind::kFile;
@@ -231,10 +232,10 @@ struct TierOptions {
   // up to seven eighths of nvm_bytes. The log stays on non-volatile memory and is not counted.
   // `ssd_bytes` is the limit of the SSD tier, at least 4 MiB; 0: no limit.
   //
-  // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in directory
-  // n % ssd_dirs.size(); the rules of `dirs` hold for these directories, too. The database opens
-  // without them if none of its snapshots has moved. ssd_dirs needs nvm_bytes of at least 4 MiB,
-  // and nvm_bytes needs ssd_dirs.
+  // Gleans fail with kOutOfSpace when both tiers are full. The part of "snapshot-...-<n>" that is
+  // on the SSD, "ssd-...-<n>", is made in ssd_dirs[n % ssd_dirs.size()]. The rules of `dirs` hold
+  // for these directories, too. The database opens without them if none of its snapshots has moved.
+  // ssd_dirs needs nvm_bytes of at least 4 MiB, and nvm_bytes needs ssd_dirs.
   std::vector<std::string> ssd_dirs = {};
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;

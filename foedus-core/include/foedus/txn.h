@@ -308,8 +308,8 @@ class Txn {
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
-  // All records exist from the start, with payloads of zero bytes. Operations work like those of
-  // keyed storages with the same name.
+  // All records exist from the start, with payloads full of zeros. Each operation works like that
+  // of the same name on keyed storages.
 
   Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
   template <typename T>

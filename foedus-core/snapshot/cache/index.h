@@ -75,7 +75,7 @@ class CacheIndex {
     std::uint64_t all;
     Link* links;
   };
-  // `memory`: bytes_for(frames) zero bytes at a multiple of 128.
+  // `memory`: bytes_for(frames) bytes, all of them 0, at a multiple of 128.
   CacheIndex(char* memory, std::uint64_t frames, const Places& places);
 
   page::PageHeader* page_at(CacheFrame frame) const {

@@ -5,7 +5,7 @@
 //   A6  A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
 //       the pointer. That is enough, because nothing below the pointer changes. In a snapshot page,
 //       as in a volatile one (A2), a pointer that is null in both halves stands for a subtree of
-//       zero records.
+//       records that are full of zeros.
 //   A7  A writer makes each page on its way volatile. So does a reader where both halves are null,
 //       so that it has a TID to verify. If the transaction had followed the pointer before, it adds
 //       the whole page to its access sets: all pointers, or all records, as it read them. It takes

@@ -8,7 +8,7 @@
 //   A1  The shape (records per page, levels) follows from records and payload_bytes alone, and is
 //       not stored. The root is at level levels(); level 0 holds records.
 //   A2  Pages are made when they are touched first, by a reader or a writer. A pointer that is null
-//       in both halves stands for a subtree of zero records of TID 0.
+//       in both halves stands for a subtree of records of TID 0 that are full of zeros.
 //   A3  Pages are never split, and records move only out of pages that are dropped for their
 //       snapshot pages. A pointer in a page is changed as O10 says (storage/base/install.h).
 

@@ -15,12 +15,12 @@
 
 namespace foedus::storage::array {
 
-// Returns a page that stands for every page of zero records that was never made.
+// Returns a page that stands for every page that was never made: its records are full of zeros.
 const page::PageHeader* zero_page();
 
 // Searches for border page `number`, at the end of `path`, from page `id`, which is at `level` of
-// that path. A null id stands for zero records. `wanted`: the caller looks at this part only, so
-// the rest need not be loaded. Null: TxnContext::no_page() says why.
+// that path. A null id stands for records full of zeros. `wanted`: the caller looks at this part
+// only, so the rest need not be loaded. Null: TxnContext::no_page() says why.
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                                          std::uint64_t number, const Path& path,
                                          page::SnapshotPageId id, std::uint32_t level,

@@ -1,7 +1,8 @@
 #pragma once
 // Arrays: a fixed number of records of one payload size, addressed by index. All are there from the
-// start, as zero bytes of TID 0. Here are the operations of transactions, and the calls of the
-// commit protocol. The rules of the pages stand in array_page.h, those of the folder in README.md.
+// start, with TID 0 and payloads full of zeros. Here are the operations of transactions, and the
+// calls of the commit protocol. The rules of the pages stand in array_page.h, those of the folder
+// in README.md.
 //
 // Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
 // kInvalidArgument: the index or a part of the payload is out of range; kOutOfMemory changes

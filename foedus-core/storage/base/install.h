@@ -4,7 +4,8 @@
 //
 //   O10 A pointer that lies in a page is changed under that page's lock, after a look at its
 //       version. A page that has moved or was dropped keeps its pointers as they were. A session
-//       that meets such a page searches again from the root (P5). Roots are changed by P4 alone.
+//       that meets such a page searches again from the root (P5). Roots are changed by one
+//       compare-and-swap of both halves (P4), and need no lock.
 
 #include <cstring>
 #include <optional>

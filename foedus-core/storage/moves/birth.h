@@ -48,7 +48,8 @@
 
 namespace foedus::storage::moves {
 
-// Birth: the epoch and the session of Q2, packed into a word of a page.
+// Birth: the epoch in which records last came to a page, and the session that moved them (Q2),
+// packed into a word of the page.
 class Birth {
  public:
   static constexpr unsigned kSessionBits = 16;
@@ -75,13 +76,15 @@ class Birth {
 
 inline constexpr Birth kNotBorn(Epoch(Epoch::kMax), Birth::kSeveral);
 
-// Returns the epoch of Q1. REQUIRES: all marks are made.
+// Fences, and returns the clock's epoch: no transaction that begins in a later one misses a mark
+// (Q1). REQUIRES: all marks are made.
 inline Epoch epoch_after_marks(const epoch::EpochClock& clock) {
   base::fence_seq_cst();  // order: Q1, pairs with the fence of EpochClock::pin()
   return clock.current();
 }
 
-// Returns the birth of Q3. REQUIRES: the caller has acquired the pointer that has no volatile half.
+// Returns the birth of a copy of a snapshot page: the epoch in which pages of the storage were last
+// dropped (Q3). REQUIRES: the caller has acquired the pointer that has no volatile half.
 inline Birth birth_of_copy(const occ::StorageControl& control) {
   // order: relaxed, the drop that took the pointer's volatile half was announced before.
   return {Epoch(control.drop_epoch.load_relaxed()), Birth::kSeveral};

@@ -107,7 +107,7 @@ class Installer {
         return;
       }
       mark(&page->header);
-      // The lock of O10 is held, so the pointer is changed by P4 alone.
+      // The lock of the heads page is held (O10), so a compare-and-swap is all that is left (P4).
       const bool taken = chain->head.compare_exchange({id, {}}, {});
       FOEDUS_INVARIANT(taken, id.word(), page->session);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// Reads the pages of sequential_snapshot_page.h in the order of S5. The caller provides the pages.
+// Reads the snapshot pages of a sequential storage from the oldest run to the newest (S5 of
+// sequential_snapshot_page.h). The caller provides the pages.
 
 #include <cstdint>
 #include <string>

@@ -34,7 +34,7 @@
 //   H5  The head of a bin has the birth of storage/moves/birth.h (Q2). After a rebuild, a spread or
 //       a merge it is set when all bins that the records come from are marked moved. When expand()
 //       moves a record within the bin, it is set before the copy can be found. Copies of snapshot
-//       pages, and bins made at first touch, have the birth of Q3.
+//       pages, and bins made at first touch, have as birth the epoch of the last drop (Q3).
 //   H6  Two bins whose prefixes differ in the last bit may be merged. The session holds the locks
 //       of both, of all their records, and of the new bin. So a session that comes to the new bin
 //       by one of the two can add nothing before the other is marked moved. First the pointer of

@@ -69,8 +69,8 @@ void move_to(InteriorPage* from, const TreePage* to) {
   from->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
-// Merges two interior pages by those steps of M16 that are not about records. REQUIRES: `merged` is
-// not reachable.
+// Merges two interior pages: copies their children to `merged`, marks the two moved, and changes
+// the parent's pointers (M16). REQUIRES: `merged` is not reachable.
 //
 // Whether the two pages are moved or dropped need not be checked, because the page above is
 // neither, and leads to both. A session that merges, exchanges or drops one of the two changes or

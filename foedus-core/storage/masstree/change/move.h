@@ -72,8 +72,8 @@ class MovingPage {
   // each page that they come from.
   void complete(BorderPage* to) const;
 
-  // These are the steps of M4, to be called in this order. `major` null: the minor one takes all of
-  // this page.
+  // The steps by which this page becomes a moved one (M4), to be called in this order. `major`
+  // null: the minor one takes all of this page.
   void set_successors(const BorderPage* minor, const BorderPage* major);
   void mark_records();
   void mark_page();

@@ -51,8 +51,8 @@ bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderP
   return true;
 }
 
-// Takes one step of M10 for one entry. Returns true if the entry changed and is to be looked at
-// again.
+// Updates an entry of the page-version set for one move of its page, or for layers that were made
+// (M10). Returns true if the entry changed and is to be looked at again.
 bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
   occ::PageSet& set = ctx.sets().pages();
   const occ::PageEntry entry = set.entries()[i];

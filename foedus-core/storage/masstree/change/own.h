@@ -32,8 +32,8 @@ bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
 // Returns whether pages may have been dropped that this transaction has written to. If so, a
 // snapshot page may be without its writes.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
-// Returns the epoch of birth of a page to which a search has come. For a snapshot page it is that
-// of Q3.
+// Returns the epoch of birth of a page to which a search has come. For a snapshot page it is the
+// epoch in which pages of the storage were last dropped (Q3).
 Epoch birth_of(const occ::StorageControl* control, const BorderPosition& at);
 // Updates own entries of a page whose counts an own insert changes, if they were true. REQUIRES:
 // the page's lock; the page still says `before`.

@@ -17,7 +17,7 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::Recor
                  page::RecordHeader** to, std::uint32_t* place);
 // Returns whether no key was added to the page, its foster twins, or layers that were made since.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
-// Looks for the pointer where it is now (M20).
+// Verifies a followed pointer, which may have moved to another page or place since (M20).
 occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry);
 
 // Returns true if no key was added to `page` since it had these counts (change/track.cc).

@@ -48,10 +48,10 @@ struct VolatileContents {
     leads_to_cold = leads_to_cold || other.leads_to_cold;
   }
 };
-// Looks at a page and all below it, without locks: a guess. REQUIRES: the caller is pinned and
-// reached the page as readers do (M8).
+// Returns what is volatile at a page and below it. An estimate, because no lock is taken. REQUIRES:
+// the caller is pinned and reached the page as readers do (M8).
 VolatileContents volatile_contents_of(const Installation& installation, TreePage* page);
-// Looks at a border page alone, without its layers.
+// Returns the same of a border page alone, without its layers.
 VolatileContents volatile_contents_of_records(const Installation& installation, BorderPage* page);
 
 // Pages that are dropped together. One object serves many exchanges, one after the other, and its
@@ -75,8 +75,9 @@ class Subtree {
 
   // Notes that `page`, collected with nothing to drop, is to move to `replacement` (M4).
   void set_replacement(const TreePage* page, const TreePage* replacement);
-  // Does the steps of M32, up to the announcement. REQUIRES: all was collected; replacement pages
-  // are locked, and complete except for their birth.
+  // Marks the pages dropped and their records moved, and announces the drop (M32). A page with a
+  // replacement is not marked dropped: its foster word is set instead. REQUIRES: all was collected;
+  // replacement pages are locked, and complete except for their birth.
   void mark();
   // Marks pages with replacements as moved.
   void mark_moved();

@@ -47,7 +47,8 @@ bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
          has_place(ctx, control->delta.get(), key);
 }
 
-// Looks at the row of the main tree, as a precondition of the mode (M48). *is_row_cold: it has no
+// Remembers the row's state in the main tree (M48), and returns whether it permits a write of that
+// mode: kAlreadyExists for an insert, kNotFound for an update. *is_row_cold: the row has no
 // volatile page.
 Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                     std::string_view key, bool* is_row_cold) {

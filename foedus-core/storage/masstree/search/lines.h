@@ -1,6 +1,7 @@
 #pragma once
-// Searches in pages of snapshots that are there in part (O20 of occ/cold_lines.h). Each loads the
-// bytes that it looks at, and no more lines than it needs.
+// Searches in pages of snapshots that are there in part: only some of their lines are loaded (O20
+// of occ/cold_lines.h). Each search loads the bytes that it looks at, and no more lines than it
+// needs.
 //
 //   interior page   header and pivots | the group with the separators around the slice | the group
 //                   before it, if the child's pointer is there
@@ -34,7 +35,7 @@ BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* cont
                            InteriorPage* page, std::uint64_t slice);
 
 // Does what find_in_page() does, with its result in *ends. False: TxnContext::no_page() says why.
-// REQUIRES: position->at.page is in part.
+// REQUIRES: position->at.page is there in part.
 bool find_in_part(occ::TxnContext& ctx, KeyPosition* position, bool* ends);
 
 }  // namespace foedus::storage::masstree
