@@ -131,7 +131,7 @@ class EpochClock : public base::Task {
     base::fence_seq_cst();  // order: the pin is stored before pointers are followed (E3)
   }
   void unpin(std::uint32_t session) {
-    // order: release: this transaction's page accesses come before the clock sees it gone.
+    // order: release: this transaction's page accesses come before the clock sees the pin gone.
     slots_[session].pin.store_release(0);
   }
   // E26. Lends the pin to the clock: the session's transaction is over, and may be tried again.
@@ -162,7 +162,7 @@ class EpochClock : public base::Task {
     base::fence_seq_cst();  // order: the pin is stored before the look-up (E3, E20)
   }
   void unpin_cache(std::uint32_t session) {
-    // order: release: the last look at a cached page comes before the clock sees it gone.
+    // order: release: the last look at a cached page comes before the clock sees the pin gone.
     slots_[session].cache_pin.store_release(0);
   }
   // Waits until cache_reclaimable() is at least `wanted`, for which the clock ends epochs early.

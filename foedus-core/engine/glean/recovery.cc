@@ -147,8 +147,8 @@ Status Recovery::glean_tail(RecoveredCatalog* found) {
   return can_wait(*sorted) ? hold(std::move(sorted), &borrowed, covered) : compose(sorted.get());
 }
 
-// Returns the bytes to borrow from the memory of volatile pages, of which there are none yet. If
-// the tail does not fit into the gleaner's memory, it borrows up to half of that.
+// Returns how many bytes recovery borrows from the bound of volatile pages, of which there are none
+// yet. It borrows what the tail needs beyond the gleaner's memory, but at most half of that bound.
 std::uint64_t Recovery::bytes_to_borrow() const {
   const log::Log& log = *parts_.log;
   std::uint64_t log_bytes = 0;

@@ -70,8 +70,9 @@ void GleanPace::at(const GleanProgress& progress, std::uint64_t now_us) {
   pass(std::min(done, 1.0), static_cast<double>(now_us - stage_since_us_.load_relaxed()));
 }
 
-// Notes a report of progress. Points of the course that the stage has passed since the report
-// before are taken to lie evenly in the time between.
+// Notes a report of progress: `done` is the share of the stage's progress, `elapsed_us` the time
+// since the stage began. Each point of the stage's course (see glean_pace.h) between the last
+// report and this one gets a time by linear interpolation.
 void GleanPace::pass(double done, double elapsed_us) {
   // order: relaxed all, see left().
   const double done_before = done_.load_relaxed();
@@ -87,8 +88,9 @@ void GleanPace::pass(double done, double elapsed_us) {
   done_.store_relaxed(done);
 }
 
-// Updates the course of the stage that has just ended: the mean of this time and the course so far.
-// Points without reported progress count as passed at the end of the stage.
+// Updates the course of the stage that has just ended. Each of its points becomes the mean of its
+// old value and the one measured now. Points beyond the last reported progress count as passed at
+// the end of the stage.
 void GleanPace::learn_course(double all_us) {
   if (all_us >= kCourseUsMin && points_passed_ >= kCoursePoints / 2) {
     std::fill(passed_us_.begin() + static_cast<std::ptrdiff_t>(points_passed_), passed_us_.end(),

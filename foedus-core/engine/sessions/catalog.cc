@@ -18,8 +18,8 @@ constexpr std::uint64_t kFreeWaitUs = 100'000;
 constexpr std::uint64_t kFreeLookUs = 1'000;
 
 bool is_same_shape(const storage_meta::StorageMeta& a, const storage_meta::StorageMeta& b) {
-  // fan_out_bits of a hash is not compared. It comes from the number of records that the hash was
-  // made for, and the hash grows beyond that.
+  // fan_out_bits of a hash is not compared: it follows from the number of records that open_hash()
+  // was told to expect. A later call may expect more or fewer, since the hash grows as needed.
   return a.kind == b.kind && a.records == b.records && a.payload_bytes == b.payload_bytes;
 }
 

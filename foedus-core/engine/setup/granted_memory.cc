@@ -103,9 +103,10 @@ std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   return std::nullopt;
 }
 
-// Returns the path of `cgroup` relative to `root`, the cgroup that is mounted. Empty if the mount
-// does not show `cgroup`: a container may see its own cgroup as the root, while /proc/self/cgroup
-// has another path.
+// Returns the path from `root`, the cgroup that the mount shows as its top, down to `cgroup`. Empty
+// if `cgroup` is that top, or if the mount does not show it. The caller then reads the limits of
+// the top. In a container that is often its own cgroup, although /proc/self/cgroup has another
+// path.
 std::string path_below(std::string_view cgroup, std::string_view root) {
   if (root == "/") root = "";
   const bool is_below =

@@ -32,7 +32,7 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
 }
 
 // Lowers the bound of volatile pages by `bytes`, and takes these from the budget for the caller.
-// Returns false if the page pool already uses some of them, or if the bound would fall below
+// Returns false if the page pool has committed some of them, or if the bound would fall below
 // page_bytes_left_. REQUIRES: more_mutex_ is held, as for give_to_pages().
 bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
   if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;

@@ -33,9 +33,9 @@ class SessionMemory final : public base::MemorySource {
   // nothing, if all sessions would then have more than half of the bytes set aside (E35).
   bool try_take_spare(std::uint64_t bytes);
 
-  // Takes `bytes` off the bound of volatile pages for a use other than sessions, until
-  // return_borrowed(). Returns false, and changes nothing, if pages have grown into
-  // them or the bound would fall below `page_bytes_left`.
+  // Lowers the bound of volatile pages by `bytes`, for a use other than sessions, until
+  // return_borrowed(). Returns false, and changes nothing, if the page pool has committed some of
+  // these bytes, or if the bound would fall below the constructor's `page_bytes_left`.
   bool try_borrow(std::uint64_t bytes);
   void return_borrowed(std::uint64_t bytes) noexcept;
 

@@ -73,7 +73,8 @@ class KeyReader {
   Status finish() &&;
 
  private:
-  // Reads an integer of low .. high, in two's complement.
+  // Reads an integer, and stores its value to *bits in two's complement. Fails if the value is not
+  // in low .. high.
   bool read_integer(std::int64_t low, std::uint64_t high, std::uint64_t* bits);
   bool read_fixed(std::size_t part_bytes, std::uint64_t* bits);
   // Reads the IEEE 754 bits of a double without moving past it.

@@ -110,11 +110,12 @@ struct GleanOptions {
   // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
   // log. 0: not by time.
   std::uint64_t interval_us = 60'000'000;
-  // Bytes of log in no snapshot at which writing transactions wait for the gleaner. Below this
-  // limit they are slowed evenly to the gleaner's pace: from an eighth of the limit on, or from
-  // log_bytes on if that is more. Log that the running glean has processed does not count for that.
-  // At a quarter of the limit a glean starts by itself. 0: eight times log_bytes, or three eighths
-  // of memory_bytes if that is less and at least twice log_bytes. At least twice log_bytes.
+  // Bytes of log in no snapshot at which writing transactions wait for the gleaner. At a quarter of
+  // this limit a glean starts by itself. Writers are slowed gradually to the gleaner's pace once
+  // the log that no glean has processed exceeds an eighth of the limit, or log_bytes if that is
+  // more. 0: three eighths of GleanOptions::memory_bytes if that is two to eight times log_bytes,
+  // otherwise eight times log_bytes; no limit if log_bytes is 0, too. Other values: at least twice
+  // log_bytes, and 2 MiB.
   std::uint64_t log_bytes_max = 0;
   // close() makes a last snapshot if that is expected to take no longer than this, in microseconds.
   // The next open() then has nothing to recover. 0: never, and the log stays until that open().
@@ -133,10 +134,10 @@ struct GleanOptions {
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   std::uint32_t installers = 0;
-  // Memory of mappers and reducers in bytes, part of memory_bytes. 0: a quarter of it, at most 1.5
-  // GiB. At least 16 MiB. Records that do not fit are spilled, however large rows are. Beyond
-  // memory_bytes each reducer takes up to 1 MiB and, while it writes pages, up to three copies of
-  // the current row.
+  // Memory of mappers and reducers in bytes, part of Options::memory_bytes. 0: a quarter of that,
+  // at most 1.5 GiB. At least 16 MiB. Records that do not fit are spilled, however large rows are.
+  // Beyond this memory each reducer takes up to 1 MiB and, while it writes pages, up to three
+  // copies of the current row.
   std::uint64_t memory_bytes = 0;
 };
 

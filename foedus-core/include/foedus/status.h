@@ -64,8 +64,8 @@ enum class ErrorCode : std::uint16_t {
 // Why a transaction conflicted. Each reason has its own counter per storage.
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
-  kRecordChanged = 1,  // a record that was read has another TID now; or a record to be written
-                       // exists, does not exist, or has a size, unlike what the write relied on
+  kRecordChanged = 1,  // a record that was read has another TID now; or a write is impossible now,
+                       // because its record was inserted, erased or resized since the call
   kRecordLocked = 2,   // another transaction is writing a record that was read, or holds a lock
                        // for over 10 s, or holds one for which a wait could be a deadlock
   kPageGained = 3,     // keys were added to a page that a scan or a miss has searched

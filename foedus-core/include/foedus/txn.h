@@ -309,7 +309,9 @@ class Txn {
 
   // ---- array ---------------------------------------------------------------------------------
   // All records exist from the start, with payloads full of zeros. Each operation works like that
-  // of the same name on keyed storages.
+  // of the same name on keyed storages, except that `out` is not cut to the payload's size.
+  // kInvalidArgument: the array has no record `index`, or the bytes to read or write reach beyond
+  // the payload's end.
 
   Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
   template <typename T>
