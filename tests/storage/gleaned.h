@@ -169,6 +169,9 @@ class Gleaned {
     for (const page::SnapshotPageId root : led_to_) leads.allow(root);
     if (!led_to_.empty()) leads.check(control_->root.load());
   }
+  // Lets installations list only files from the newest snapshot on, as if all pages of earlier
+  // files that are still needed had moved.
+  void list_newest_files() { oldest_file_ = snapshot_; }
   // Lets each record that names a payload in a snapshot look the id up in the new one.
   void let_names_change() { oldest_file_ = ~std::uint32_t{0}; }
   unsigned installs() const { return installs_; }

@@ -49,7 +49,8 @@ class ColdLayer {
     page::Tid tid;               // 0: no such row
     page::SnapshotPageId chain;  // that has the payload; null: none
   };
-  // Looks up the rest of a key of this layer in the snapshot. Fails as the page cache does.
+  // Looks up the rest of a key of this layer in the snapshot, also in layers below this one. Fails
+  // as the page cache does.
   Status find_row(std::uint64_t slice, unsigned key_class, std::string_view remainder,
                   SnapshotRow* row);
 
@@ -62,7 +63,9 @@ class ColdLayer {
   // `place`: a ColdRoot or ColdPlace.
   template <typename Place>
   Status read(page::SnapshotPageId id, const Place& place, Copy* copy);
-  Status read_border(std::uint64_t slice, Copy* copy);
+  // Copies the border page of the slice, in the layer of this root.
+  Status read_border(page::SnapshotPageId root, const ColdRoot& place, std::uint64_t slice,
+                     Copy* copy);
   Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
              std::vector<ColdPage>* pages);
 
@@ -70,5 +73,12 @@ class ColdLayer {
   const page::SnapshotPageId root_;
   const ColdRoot place_;  // of the root
 };
+
+// Gives records of a volatile border page whose chain is in a file of an earlier snapshot its name
+// in the new one (O16). If the storage has a delta, makes records empty that the snapshot's row
+// supersedes (M52). *leads_to_earlier: whether some record may name a chain in an earlier file; set
+// to whether one still does. Fails as the page cache does.
+Status name_chains(const Installation& installation, ColdLayer* cold, BorderPage* page,
+                   bool* leads_to_earlier);
 
 }  // namespace foedus::storage::masstree

@@ -103,7 +103,6 @@ class Installer {
   Status child_at(InteriorPage* page, ColdLayer* cold, const Level& level_pages, Child* child);
   void prefetch(const Children& children, std::size_t index) const;
   Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
-  Status name_chains(ColdLayer* cold, BorderPage* page, VolatileContents* contents);
   Result<bool> materialize(InteriorPage* page, const Level& level_pages, ColdLayer* cold,
                            Children* children);
   Result<TreePage*> copy(InteriorPage* parent, const Child& child);
@@ -222,7 +221,7 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, VolatileContents* co
   do {
     FOEDUS_CHECK(layers_below(cold, page, keys, &seen, &layers));
     *contents = volatile_contents_of_records(installation_, page);
-    if (contents->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, contents));
+    FOEDUS_CHECK(name_chains(installation_, cold, page, &contents->leads_to_cold));
   } while (layers_of(page, keys) != seen.count());
   if (installation_.spares(&page->header)) {
     ++counts_.pages_spared;
@@ -250,27 +249,6 @@ Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys,
       FOEDUS_CHECK(layer({pointer, page}, root, &one));
     }
     layers->add(one);
-  }
-  return {};
-}
-
-// Gives records whose chain is in a file of an earlier snapshot its name in the new one (O16).
-Status Installer::name_chains(ColdLayer* cold, BorderPage* page, VolatileContents* contents) {
-  contents->leads_to_cold = false;
-  const unsigned keys = page->header.load_version().keys();
-  for (unsigned i = 0; i < keys; ++i) {
-    const Slot slot = page->slot(i);
-    if (!slot.is_snapshot_overflow()) continue;
-    const SnapshotPageId old(load_overflow_id(page->payload(slot)));
-    if (installation_.has_file_of(old)) continue;
-    ColdLayer::SnapshotRow row;
-    FOEDUS_CHECK(cold->find_row(page->slice(i), slot.key_class(), page->remainder(slot), &row));
-    const bool is_superseded = row.tid.version() > page->record(slot)->load_tid().version();  // M52
-    const bool is_named = is_superseded
-                              ? forget_chain(page, i)
-                              : rename_chain(page->record(slot), page->payload(slot), row.chain,
-                                             [&] { return page->slot(i).is_snapshot_overflow(); });
-    if (!is_named) contents->leads_to_cold = true;
   }
   return {};
 }

@@ -36,9 +36,10 @@
 //       all its pages. So a key that would make a layer is put into the delta only while it has few
 //       layers.
 //   M52 If a row of the main tree is also in the delta, no transaction that reads the main tree's
-//       row commits. That row may name a chain in an earlier snapshot. If the new snapshot has the
-//       newer row, the payload of the main tree's row is made empty, because the chain is removed
-//       with its file.
+//       row commits. That row may name a chain in an earlier snapshot. The installation of the
+//       snapshot that has the newer row makes the payload of the main tree's row empty. It does not
+//       wait until the file of the chain goes: that may be at a later installation, which passes
+//       over the row's page if the snapshot's page is unchanged since (O18).
 //   M53 Operations stop looking into a delta when it is empty after the end of all transactions
 //       that may have put rows into it. It stays empty. A transaction that looked before saw that
 //       the row is not there. A transaction that begins later finds the row of the main tree, whose

@@ -12,7 +12,7 @@ namespace {
 
 class DeltaNamesTest : public DeltaTreeTest {
  protected:
-  const std::string key_ = key_of(100);
+  std::string key_ = key_of(100);
 
   // Makes a row with a chain in a snapshot, on a volatile page; the newer one is in the delta.
   void supersede_chain(const std::string& newer) {
@@ -79,6 +79,47 @@ TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_go
   if (!is_needed) all_.remove_old_files();
   all_.all().pass_epochs();
   expect_row("new");
+}
+
+// Goal: a superseded chain is forgotten when the newer row comes to the main tree, although the
+// file of the chain is still needed then. Method: a later snapshot lacks that file, but has the
+// page of the row unchanged, so that its installation passes over the page.
+TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_while_its_file_is_needed) {
+  supersede_chain("new");
+  all_.compose();
+  ASSERT_FALSE(all_.install(0).may_need_earlier);
+  all_.list_newest_files();
+  put_alone(0, key_of(kRows - 1), "far");
+  all_.compose();
+  EXPECT_FALSE(all_.install(0).may_need_earlier);
+  all_.remove_old_files();
+  all_.all().pass_epochs();
+  expect_row("new");
+}
+
+// Goal: the same where the snapshot has the newer row in a layer, and the main tree has no layer.
+// Method: another row of the delta has the same slice.
+TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_if_its_row_comes_to_a_layer) {
+  key_ += " and the rest of it";
+  const std::string other = key_of(100) + " and another rest";
+  supersede_chain("new");
+  put_alone(0, other, "other");
+  ASSERT_TRUE(is_in_delta(other));
+  all_.compose();
+  ASSERT_FALSE(all_.install(0).may_need_earlier);
+  ASSERT_TRUE(is_in_delta(key_));
+  all_.list_newest_files();
+  put_alone(0, key_of(kRows - 1), "far");
+  all_.compose();
+  EXPECT_FALSE(all_.install(0).may_need_earlier);
+  all_.remove_old_files();
+  all_.all().pass_epochs();
+  EXPECT_EQ(get_alone(1, key_), "new");
+  EXPECT_EQ(get_alone(1, other), "other");
+  begin(1);
+  EXPECT_EQ(merged_rows(1, key_of(99), key_of(102)).size(), 5u);
+  EXPECT_EQ(merged_rows(1, key_of(99), key_of(102), true).size(), 5u);
+  expect_commit(1);
 }
 
 }  // namespace
