@@ -29,7 +29,7 @@ if(PROJECT_IS_TOP_LEVEL)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-restrict)  # false on std::string operator+ (GCC bug 105651)
   endif()
-  find_program(FOEDUS_MOLD mold)  # links some 450 tests in a quarter of the time
+  find_program(FOEDUS_MOLD mold)  # links the tests in a quarter of the time
   if(FOEDUS_MOLD)
     add_link_options(-fuse-ld=mold)
   endif()

@@ -59,7 +59,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_
   if (!parts_.memory->try_take(ring_bytes)) {
     return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
   }
-  // An earlier run may have had a larger log_buffer_bytes. So rows of the tail may be too large for
+  // An earlier run may have had a larger log.buffer_bytes. So rows of the tail may be too large for
   // a buffer of this run's users.
   const std::uint64_t bytes_max =
       std::max<std::uint64_t>(options_.log.buffer_bytes, 4 * kMaxPayloadBytes);

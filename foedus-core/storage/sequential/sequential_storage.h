@@ -30,7 +30,7 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 
 // ---- operations of transactions -----------------------------------------------------------------
 
-// Adds a record after all others of this session. kTooLarge, kOutOfMemory.
+// Adds a record after all others of the context's session. kTooLarge, kOutOfMemory.
 Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view payload);
 
 // The scan is sequential_cursor.h.

@@ -113,7 +113,8 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
     to->layer_pointer(to_slot)->store(from->layer_pointer(from_slot)->load());
     return;
   }
-  // Of a chain the id is copied, also if the chain is in a snapshot (O13).
+  // A payload that is a chain of pages is copied as the id of its first page. The chain may lie in
+  // a snapshot (O13).
   const std::uint32_t bytes =
       from_slot.is_chain() ? sizeof(std::uint64_t) : from_slot.payload_bytes();
   FOEDUS_INVARIANT(bytes <= to_slot.capacity(), bytes, to_slot.capacity());

@@ -96,7 +96,7 @@ void MovingPage::collect(const Need& need) {
     live.index = static_cast<std::uint8_t>(i);
     load_.record_bytes += live.bytes;
   }
-  // order: relaxed, written under the lock that this session holds.
+  // order: relaxed. The word is written under the page's lock, which the calling session holds.
   if (page_->sorted_keys.load_relaxed() == keys_) return;
   std::sort(live_.begin(), live_.begin() + load_.keys, [](const Live& a, const Live& b) {
     return a.slice != b.slice ? a.slice < b.slice : a.key_class < b.key_class;

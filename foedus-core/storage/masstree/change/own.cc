@@ -26,8 +26,8 @@ namespace {
 // Returns the birth of a page that a search has come to.
 moves::Birth birth_of(const BorderPage* page) {
   // order: relaxed. The pointer to the page was acquired, so this sees the birth that was stored
-  // before the pointer, or a later one. A birth that names this session was stored before this
-  // session's search.
+  // before the pointer, or a later one. A birth that names the calling session was stored before
+  // that session's search.
   return moves::Birth(birth_word(page).load_relaxed());
 }
 

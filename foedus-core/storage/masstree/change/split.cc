@@ -125,7 +125,7 @@ Reorganization::Boundary Reorganization::choose_boundary() {
   const unsigned count = from_.live_count();
   const std::uint64_t least = live[0].slice;
   const std::uint64_t greatest = live[count - 1].slice;
-  // order: relaxed, written under the lock that this session holds.
+  // order: relaxed. The word is written under the page's lock, which the calling session holds.
   const bool is_sorted = page_->sorted_keys.load_relaxed() == from_.keys();
   if (inserts() && need_.slice > greatest && is_sorted) {
     return {need_.slice, count, 0};  // ascending inserts leave full pages behind

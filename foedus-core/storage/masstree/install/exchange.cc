@@ -129,8 +129,8 @@ bool Exchanger::lock_above() {
   return ids_.volatile_page == page_->header.volatile_id();
 }
 
-// Copies the records of slices that are kept, but no deleted ones: this session has all their
-// locks, so no transaction has one (M11). False: `to` has no room for them.
+// Copies the records of slices that are kept, but no deleted ones: the installer holds all their
+// locks, so no transaction holds one (M11). False: `to` has no room for them.
 bool Exchanger::take_records(BorderPage* from, const SliceRange& kept, BorderPage* to,
                              unsigned* layers) {
   struct Key {

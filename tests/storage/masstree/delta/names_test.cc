@@ -28,6 +28,19 @@ class DeltaNamesTest : public DeltaTreeTest {
     if (newer != "new") put_alone(0, key_, newer);
     ASSERT_TRUE(is_in_delta(key_));
   }
+  // Installs a snapshot of the newer row, and then one that lacks all earlier files but has the page
+  // of the row unchanged.
+  void lose_file_of_chain() {
+    all_.compose();
+    ASSERT_FALSE(all_.install(0).may_need_earlier);
+    ASSERT_TRUE(is_in_delta(key_));
+    all_.list_newest_files();
+    put_alone(0, key_of(kRows - 1), "far");
+    all_.compose();
+    EXPECT_FALSE(all_.install(0).may_need_earlier);
+    all_.remove_old_files();
+    all_.all().pass_epochs();
+  }
   void expect_row(const std::string& row) {
     EXPECT_EQ(get_alone(1, key_), row);
     begin(1);
@@ -86,14 +99,7 @@ TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_go
 // page of the row unchanged, so that its installation passes over the page.
 TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_while_its_file_is_needed) {
   supersede_chain("new");
-  all_.compose();
-  ASSERT_FALSE(all_.install(0).may_need_earlier);
-  all_.list_newest_files();
-  put_alone(0, key_of(kRows - 1), "far");
-  all_.compose();
-  EXPECT_FALSE(all_.install(0).may_need_earlier);
-  all_.remove_old_files();
-  all_.all().pass_epochs();
+  lose_file_of_chain();
   expect_row("new");
 }
 
@@ -105,15 +111,7 @@ TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_if_its_row_comes_to_a_lay
   supersede_chain("new");
   put_alone(0, other, "other");
   ASSERT_TRUE(is_in_delta(other));
-  all_.compose();
-  ASSERT_FALSE(all_.install(0).may_need_earlier);
-  ASSERT_TRUE(is_in_delta(key_));
-  all_.list_newest_files();
-  put_alone(0, key_of(kRows - 1), "far");
-  all_.compose();
-  EXPECT_FALSE(all_.install(0).may_need_earlier);
-  all_.remove_old_files();
-  all_.all().pass_epochs();
+  lose_file_of_chain();
   EXPECT_EQ(get_alone(1, key_), "new");
   EXPECT_EQ(get_alone(1, other), "other");
   begin(1);
