@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/invariant.h"
+
 namespace foedus::occ {
 
 namespace {

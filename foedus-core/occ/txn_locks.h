@@ -14,6 +14,7 @@
 #include "foedus-core/occ/address_index.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/page/page_header.h"
+#include "foedus-core/page/tid.h"
 #include "foedus/status.h"
 
 namespace foedus::occ {
