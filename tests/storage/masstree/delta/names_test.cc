@@ -28,8 +28,8 @@ class DeltaNamesTest : public DeltaTreeTest {
     if (newer != "new") put_alone(0, key_, newer);
     ASSERT_TRUE(is_in_delta(key_));
   }
-  // Installs a snapshot of the newer row, and then one that lacks all earlier files but has the page
-  // of the row unchanged.
+  // Installs a snapshot of the newer row, and then one that lacks all earlier files but has the
+  // page of the row unchanged.
   void lose_file_of_chain() {
     all_.compose();
     ASSERT_FALSE(all_.install(0).may_need_earlier);
