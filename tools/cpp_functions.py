@@ -45,10 +45,12 @@ def name_of(heading):
     return names[0] if names else "?"
 
 
-def function_lengths(text):
-    """Yields (name, first line, number of lines) of each function."""
-    code = blank_preprocessor(cpp_text.code_only(text))
-    stack = []  # (kind, name, position of the heading)
+def functions(code):
+    """Yields (name, heading, first position, position of {, position of }) of each function.
+
+    code: C++ text without comments, contents of literals and preprocessor lines.
+    """
+    stack = []  # (kind, heading, position of the heading, position of the brace)
     begin = 0   # where the heading of the next brace begins
     for match in re.finditer(r"[{};]|\b(?:public|protected|private)\s*:(?!:)", code):
         position, token = match.start(), match.group(0)
@@ -57,22 +59,29 @@ def function_lengths(text):
             raw = code[begin:position]
             heading = raw.strip()
             kind = kind_of(heading) if inside == "scope" else "block"
-            stack.append((kind, name_of(heading), begin + len(raw) - len(raw.lstrip())))
+            stack.append((kind, heading, begin + len(raw) - len(raw.lstrip()), position))
             if kind != "initializer":
                 begin = match.end()
         elif token == "}":
             if not stack:
                 continue
-            kind, name, start = stack.pop()
+            kind, heading, start, brace = stack.pop()
             if kind == "function":
-                first = code.count("\n", 0, start) + 1
-                yield name, first, code.count("\n", 0, position) + 1 - first + 1
+                yield name_of(heading), heading, start, brace, position
             if kind != "initializer":
                 begin = match.end()
         elif inside == "scope" and not open_parenthesis(code[begin:position]):
             begin = match.end()
         elif inside not in ("scope", "initializer"):
             begin = match.end()
+
+
+def function_lengths(text):
+    """Yields (name, first line, number of lines) of each function."""
+    code = blank_preprocessor(cpp_text.code_only(text))
+    for name, _, begin, _, end in functions(code):
+        first = code.count("\n", 0, begin) + 1
+        yield name, first, code.count("\n", 0, end) + 1 - first + 1
 
 
 def open_parenthesis(heading):

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Shows that tests notice the loss of each line that correctness depends on, one at a time.
+"""Shows that tests notice the loss of each thing that correctness depends on, one at a time.
 
-The rules stand beside this file: durability.lines for what is on the way to the device,
-planted.lines for the rest. The tree is copied, the tests that the rules name are built and run
-once as they are, and then once for each rule with its lines replaced. At least one test of the
-rule has to fail (a crash, more work than usual or, twice, a time-out is a failure). Prints what
-became of each rule and exits with 1 if no test failed for a rule, or if its replacement did not
-compile.
+The rules stand in the files that RULE_FILES of planted_rules.py names; tools/README.md explains
+them. The tree is copied, the tests that the rules name are built and run once as they are, and
+then once for each rule with its lines replaced. At least one test of the rule has to fail (a
+crash, more work than usual or, twice, a time-out is a failure). The mutants that operators make of
+a file (planted_mutants.py) are built into one program, which is told which one it runs.
+
+Prints what became of each rule and exits with 1 if no test failed for a rule, or if the
+replacement of a rule that is not generated did not compile.
 
   planted_bugs.py [--rule PATTERN]...   all rules, or those whose name or file matches
+  planted_bugs.py --since COMMIT        those in lines that were changed or added since then
+  planted_bugs.py --minutes N           begins no further rule after that time
   planted_bugs.py --times 10            a test counts only if it fails that often, one run after
                                         the other
   planted_bugs.py --list                names, files and tests
@@ -27,202 +31,16 @@ import sys
 import tempfile
 import time
 
-import planted_conditions
+import planted_mutants
+from planted_rules import (Generated, RuleError, Rules, changed_lines, check, is_in, read,
+                           rule_files_of, tree_files)
 
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
              "-DFOEDUS_WERROR=OFF", "-DCMAKE_UNITY_BUILD=OFF")
-RULE_FILES = ("durability.lines", "planted.lines")
 # Limits of a test's time and of its processor time, relative to its run on the unchanged tree, for
 # a machine with other work.
 SLACK_FACTOR, SLACK_S = 5, 20
 CPU_FACTOR, CPU_SLACK_S = 3, 4
-
-
-class RuleError(Exception):
-    """A line of the rule file that cannot be understood, or that does not fit the tree."""
-
-
-class Rule:
-    """A place in a file, its replacement, and the tests that must notice."""
-
-    def __init__(self, name, number):
-        self.name, self.number = name, number
-        self.file, self.tests, self.old, self.new = "", [], [], []
-
-    def place(self, text):
-        """(begin, end) of the lines to replace."""
-        pattern = r"[ \t]*\n[ \t]*".join(re.escape(line) for line in self.old)
-        found = list(re.finditer(pattern, text))
-        if len(found) != 1:
-            raise RuleError(f"{self.file}: found {len(found)} times, not once: {self.old[0]}")
-        return found[0].span()
-
-    def applied_to(self, text):
-        begin, end = self.place(text)
-        return text[:begin] + "\n".join(self.new) + text[end:]
-
-    def note(self):
-        """The text that is taken away, in one line."""
-        return " ".join(self.old)
-
-
-class Condition(Rule):
-    """A generated rule: it removes one operand of a condition of the file."""
-
-    def __init__(self, origin, number, mutant, text):
-        super().__init__(f"{origin.name}-{number}", origin.number)
-        self.file, self.tests = origin.file, origin.tests
-        self.begin, self.end, replacement, self.goes = mutant
-        self.old, self.new = [text[self.begin:self.end]], [replacement]
-
-    def place(self, text):
-        return self.begin, self.end
-
-    def note(self):
-        return " ".join(self.goes.split())
-
-
-class Rules:
-    """The contents of rule files: rules, and expressions whose every match needs a rule."""
-
-    def __init__(self):
-        self.rules, self.every, self.aside = [], [], []
-        self.conditions = []  # becomes a rule for each condition of its file
-
-    def add(self, text):
-        """Adds the text of a rule file."""
-        known = len(self.rules)
-        for number, line in enumerate(text.splitlines(), 1):
-            stripped = line.strip()
-            if not stripped or stripped.startswith("#"):
-                continue
-            try:
-                self._parse(number, stripped)
-            except (IndexError, ValueError, re.error) as error:
-                raise RuleError(f"line {number}: cannot be understood: {line}") from error
-        for rule in self.rules[known:]:
-            if rule in self.conditions and rule.file and rule.tests and not rule.new:
-                continue
-            if not (rule.file and rule.tests and rule.old):
-                raise RuleError(f"line {rule.number}: rule {rule.name} lacks file, tests or lines")
-
-    def _parse(self, number, line):
-        word, _, rest = line.partition(" ")
-        rest = rest.strip()
-        if word in ("rule", "conditions"):
-            if any(rule.name == rest for rule in self.rules):
-                raise ValueError
-            self.rules.append(Rule(rest, number))
-            if word == "conditions":
-                self.conditions.append(self.rules[-1])
-        elif word == "every":
-            expression, folders = rest.rsplit(" in ", 1)
-            self.every.append((re.compile(expression), folders.split()))
-        elif word == "aside":
-            path, _, text = rest.partition(": ")
-            self.aside.append((path, text.strip()))
-        elif word == "file":
-            self.rules[-1].file = rest
-        elif word == "tests":
-            self.rules[-1].tests = rest.split()
-        elif word == "-":
-            self.rules[-1].old.append(rest)
-        elif word == "+":
-            self.rules[-1].new.append(rest)
-        else:
-            raise ValueError
-
-    def make_conditions(self, root):
-        """Puts rules in the place of each `conditions`; lines of `-` name operands that stay."""
-        for origin in self.conditions:
-            try:
-                text = read(root, origin.file)
-            except OSError as error:
-                raise RuleError(f"{origin.name}: there is no {origin.file}") from error
-            made = [Condition(origin, number, mutant, text) for number, mutant
-                    in enumerate(planted_conditions.mutants(text), 1)]
-            notes = {rule.note() for rule in made}
-            for line in origin.old:
-                if line not in notes:
-                    raise RuleError(f"{origin.name}: no condition of {origin.file} is: {line}")
-            place = self.rules.index(origin)
-            self.rules[place:place + 1] = [rule for rule in made if rule.note() not in origin.old]
-            if not made:
-                raise RuleError(f"{origin.name}: {origin.file} has no condition")
-        self.conditions = []
-
-
-def read(root, path):
-    with open(os.path.join(root, path), encoding="utf-8") as file:
-        return file.read()
-
-
-def tree_files(root):
-    """Files of the tree, ignored ones aside, as paths relative to it."""
-    done = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, check=False)
-    if done.returncode == 0:
-        names = done.stdout.decode().split("\0")
-    else:
-        names = [os.path.relpath(os.path.join(folder, name), root)
-                 for folder, _, files in os.walk(root) for name in files]
-    return sorted(name for name in names if name and os.path.isfile(os.path.join(root, name)))
-
-
-# ---- the rules against the tree
-
-
-def check_rule(root, rule):
-    """Complaints about one rule."""
-    try:
-        rule.place(read(root, rule.file))
-    except OSError:
-        yield f"{rule.name}: there is no {rule.file}"
-    except RuleError as error:
-        yield f"{rule.name}: {error}"
-    if rule.old == rule.new:
-        yield f"{rule.name}: replaces its lines by themselves"
-    for test in rule.tests:
-        name, _, case = test.partition(":")
-        if not os.path.isfile(os.path.join(root, "tests", name + ".cc")):
-            yield f"{rule.name}: there is no test {name}"
-        elif case and not re.search(r"\b" + re.escape(case.rpartition(".")[2]) + r"\b",
-                                    read(root, f"tests/{name}.cc")):
-            yield f"{rule.name}: there is no {case} in test {name}"
-
-
-def check_covered(root, rules):
-    """Complaints about lines that match an `every` and are in no rule."""
-    asides = set()
-    for path in tree_files(root):
-        expressions = [expression for expression, folders in rules.every
-                       if any(fnmatch.fnmatchcase(path, folder) for folder in folders)]
-        if not expressions:
-            continue
-        text = read(root, path)
-        spans = [rule.place(text) for rule in rules.rules if rule.file == path]
-        offset = 0
-        for number, line in enumerate(text.split("\n"), 1):
-            begin, offset = offset, offset + len(line) + 1
-            if line.lstrip().startswith("//") or not any(e.search(line) for e in expressions):
-                continue
-            aside = next((a for a in rules.aside if a[0] == path and a[1] in line), None)
-            asides.add(aside)
-            if aside is None and not any(b < offset and begin < e for b, e in spans):
-                yield f"{path}:{number}: in no rule: {line.strip()}"
-    for aside in rules.aside:
-        if aside not in asides:
-            yield f"aside without use: {aside[0]}: {aside[1]}"
-
-
-def check(root, rules):
-    complaints = [text for rule in rules.rules for text in check_rule(root, rule)]
-    if not complaints:
-        complaints = list(check_covered(root, rules))
-    for complaint in complaints:
-        print(f"planted bugs: {complaint}")
-    return len(complaints)
 
 
 # ---- taking lines away
@@ -275,13 +93,16 @@ class Copy:
                               capture_output=True, text=True, check=False)
         return "" if done.returncode == 0 else done.stdout
 
-    def failure_of(self, test):
-        """The case that failed, or the other way of failing; "" if it passes within its time."""
-        failure = self._failure_of(test)
-        # Other processes may have used the machine, so a time-out is tried again.
-        return self._failure_of(test) if failure == "time-out" else failure
+    def failure_of(self, test, number=0):
+        """The case that failed, or the other way of failing; "" if it passes within its time.
 
-    def _failure_of(self, test):
+        number: of the mutant that the program runs; 0: none.
+        """
+        failure = self._failure_of(test, number)
+        # Other processes may have used the machine, so a time-out is tried again.
+        return self._failure_of(test, number) if failure == "time-out" else failure
+
+    def _failure_of(self, test, number):
         name, _, case = test.partition(":")
         program = os.path.join(self.build, "bin", "tests", name.replace("/", "_"))
         command = [program, "--gtest_fail_fast", "--gtest_brief=1"]
@@ -293,6 +114,7 @@ class Copy:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
                                   timeout=limit_s, check=False,
+                                  env={**os.environ, "FOEDUS_PLANTED": str(number)},
                                   preexec_fn=lambda: limit_cpu(cpu_limit_s))
         except subprocess.TimeoutExpired:
             return "time-out"
@@ -317,35 +139,120 @@ def limit_cpu(seconds):
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
 
 
-def try_rule(copy, rule, original, times):
-    """'killed by …', 'survived' or 'did not compile'."""
-    copy.write(rule.file, rule.applied_to(original))
-    try:
-        output = copy.make(rule.tests)
-        if output:
-            errors = [line for line in output.splitlines() if "error" in line]
-            return "did not compile" + "".join("\n    " + line for line in errors[:3])
+class Trial:
+    """A pass over rules; outcomes is a list of (rule, text)."""
+
+    def __init__(self, copy, rules, times, deadline):
+        self.copy, self.rules, self.times, self.deadline = copy, rules, times, deadline
+        self.outcomes = []
+
+    def run(self):
+        for path in sorted({rule.file for rule in self.rules}):
+            those = [rule for rule in self.rules if rule.file == path]
+            alone = [rule for rule in those if not isinstance(rule, Generated)]
+            self._try_together(path, [rule for rule in those if rule not in alone], alone)
+            original = read(self.copy.source, path)
+            for rule in alone:
+                if not self._is_over():
+                    self._try_alone(rule, original)
+
+    def _is_over(self):
+        return time.monotonic() > self.deadline
+
+    def _add(self, rule, outcome, began):
+        self.outcomes.append((rule, outcome))
+        print(f"[{len(self.outcomes)}/{len(self.rules)}] {rule.name}: {outcome}"
+              f" ({time.monotonic() - began:.1f} s)", flush=True)
+
+    def _try_alone(self, rule, original):
+        began = time.monotonic()
+        self.copy.write(rule.file, rule.applied_to(original))
+        try:
+            output = self.copy.make(rule.tests)
+            if output:
+                errors = [line for line in output.splitlines() if "error" in line]
+                outcome = "did not compile" + "".join("\n    " + line for line in errors[:3])
+            else:
+                outcome = self._outcome(rule, 0)
+        finally:
+            self.copy.write(rule.file, original)
+        self._add(rule, outcome, began)
+
+    def _try_together(self, path, rules, alone):
+        """Tries generated rules in one program; adds those to `alone` that it cannot have."""
+        original = read(self.copy.source, path)
+        numbered = {}
+        for number, rule in enumerate(rules, 1):
+            if planted_mutants.can_be_planted(original, rule.mutant):
+                numbered[number] = rule
+            else:
+                alone.append(rule)
+        if not numbered or self._is_over():
+            return
+        try:
+            if not self._make_together(path, original, numbered, alone):
+                return
+            for number, rule in numbered.items():
+                if self._is_over():
+                    break
+                began = time.monotonic()
+                self._add(rule, self._outcome(rule, number), began)
+        finally:
+            self.copy.write(path, original)
+
+    def _make_together(self, path, original, numbered, alone):
+        """Builds the program, and takes out of `numbered` those with which it does not compile."""
+        tests = sorted({test for rule in numbered.values() for test in rule.tests})
+        while numbered:
+            self.copy.write(path, planted_mutants.planted(
+                original, {number: rule.mutant for number, rule in numbered.items()}))
+            output = self.copy.make(tests)
+            if not output:
+                break
+            guilty = planted_mutants.guilty(original, path, output, {
+                number: rule.mutant for number, rule in numbered.items()}) or list(numbered)
+            alone += [numbered.pop(number) for number in guilty]
+        failing = [test for test in tests if numbered and self.copy.failure_of(test)]
+        if failing:
+            print(f"{path}: with none of its mutants, {', '.join(failing)} fails:"
+                  " they are tried one at a time", flush=True)
+            alone += numbered.values()
+        return bool(numbered) and not failing
+
+    def _outcome(self, rule, number):
+        """'killed by …' or 'survived'; number: which one the program runs, 0 if it has no other."""
         lucky = ""
         for test in rule.tests:
-            failures = failures_of(copy, test, times)
-            if len(failures) == times:
+            failures = []
+            while len(failures) < self.times:
+                failure = self.copy.failure_of(test, number)
+                if not failure:
+                    break
+                failures.append(failure)
+            if len(failures) == self.times:
                 return f"killed by {test}, {failures[0]}"
             if failures:
-                lucky = f", though {test} failed {len(failures)} times of {times}"
+                lucky = f", though {test} failed {len(failures)} times of {self.times}"
         return "survived" + lucky
-    finally:
-        copy.write(rule.file, original)
 
-
-def failures_of(copy, test, times):
-    """The failures of at most `times` runs; no run follows one that passes."""
-    failures = []
-    while len(failures) < times:
-        failure = copy.failure_of(test)
-        if not failure:
-            break
-        failures.append(failure)
-    return failures
+    def report(self, minutes):
+        """Prints what is not as it should be; returns the exit status."""
+        def those(begin):
+            return [rule for rule, outcome in self.outcomes if outcome.startswith(begin)]
+        survived = those("survived")
+        broken = [rule for rule in those("did not") if not isinstance(rule, Generated)]
+        print()
+        for title, rules in (("survived", survived), ("did not compile", broken)):
+            for rule in rules:
+                print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}: "
+                      f"{rule.note()}")
+        stress = sum("stress" in outcome.partition(",")[0] for _, outcome in self.outcomes
+                     if outcome.startswith("killed"))
+        left = len(self.rules) - len(self.outcomes)
+        print(f"{len(self.outcomes)} rules: {len(those('killed'))} killed, {stress} of them by "
+              f"stress, {len(survived)} survived, {len(those('did not'))} did not compile; "
+              f"{minutes:.0f} minutes" + (f"; {left} are left" if left else ""))
+        return 1 if survived or broken else 0
 
 
 def run_as_it_is(copy, rules):
@@ -360,34 +267,18 @@ def run_as_it_is(copy, rules):
     return [test for test in tests if copy.failure_of(test)]
 
 
-def take_away(root, rules, folder, jobs, times):
+def take_away(arguments, rules, folder):
     begin = time.monotonic()
-    copy = Copy(root, folder, jobs)
+    deadline = begin + 60 * arguments.minutes if arguments.minutes else float("inf")
+    copy = Copy(arguments.root, folder, arguments.jobs)
     failing = run_as_it_is(copy, rules)
     if failing:
         print("fails before anything is taken away: " + ", ".join(failing))
         return 1
     print(f"all pass after {time.monotonic() - begin:.0f} s", flush=True)
-    outcomes = []
-    for number, rule in enumerate(sorted(rules, key=lambda rule: rule.file), 1):
-        began = time.monotonic()
-        outcome = try_rule(copy, rule, read(copy.source, rule.file), times)
-        outcomes.append((rule, outcome))
-        print(f"[{number}/{len(rules)}] {rule.name}: {outcome}"
-              f" ({time.monotonic() - began:.0f} s)", flush=True)
-    survived = [rule for rule, outcome in outcomes if outcome.startswith("survived")]
-    broken = [rule for rule, outcome in outcomes if outcome.startswith("did not")]
-    print()
-    for title, those in (("survived", survived), ("did not compile", broken)):
-        for rule in those:
-            print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}: "
-                  f"{rule.note()}")
-    killed = len(rules) - len(survived) - len(broken)
-    by_stress = sum(outcome.startswith("killed") and "stress" in outcome for _, outcome in outcomes)
-    print(f"{len(rules)} rules: {killed} killed, {by_stress} of them by stress, "
-          f"{len(survived)} survived, {len(broken)} did not compile; "
-          f"{(time.monotonic() - begin) / 60:.0f} minutes")
-    return 1 if survived or broken else 0
+    trial = Trial(copy, rules, arguments.times, deadline)
+    trial.run()
+    return trial.report((time.monotonic() - begin) / 60)
 
 
 def parse_arguments():
@@ -397,6 +288,8 @@ def parse_arguments():
     parser.add_argument("--rules", action="append", default=[],
                         help="a rule file; else those of the tree")
     parser.add_argument("--rule", action="append", default=[], help="pattern of a name or file")
+    parser.add_argument("--since", help="a commit: only what is in lines that it does not have")
+    parser.add_argument("--minutes", type=float, default=0, help="no rule begins later; 0: all")
     parser.add_argument("--build-dir", default="", help="copy and build stay there; else temporary")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--times", type=int, default=1, help="runs of a test, all of which fail")
@@ -405,45 +298,62 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def rule_files_of(root):
-    paths = [os.path.join(root, "tools", name) for name in RULE_FILES]
-    return [path for path in paths if os.path.isfile(path)]
-
-
-def main():
-    arguments = parse_arguments()
+def rules_of(arguments, changed):
+    """The rules of the files; changed: {path: lines} of which there have to be rules, or None."""
     rules = Rules()
     for path in arguments.rules or rule_files_of(arguments.root):
         try:
             rules.add(read("", path))
         except RuleError as error:
-            print(f"{path}: {error}")
-            return 1
-    try:
-        rules.make_conditions(arguments.root)
-    except RuleError as error:
-        print(f"planted bugs: {error}")
-        return 1
-    if arguments.check:
-        return 1 if check(arguments.root, rules) else 0
+            raise RuleError(f"{path}: {error}") from error
+    if changed is not None:
+        rules.keep(list(changed))
+    rules.generate(arguments.root, changed)
+    return rules
+
+
+def chosen_of(rules, arguments, changed):
     chosen = [rule for rule in rules.rules
               if not arguments.rule or any(fnmatch.fnmatchcase(text, pattern)
                                            for pattern in arguments.rule
                                            for text in (rule.name, rule.file))]
+    if changed is None:
+        return chosen
+    texts = {rule.file: read(arguments.root, rule.file) for rule in chosen}
+    return [rule for rule in chosen if is_in(rule, texts[rule.file], changed[rule.file])]
+
+
+def run(arguments):
+    changed = changed_lines(arguments.root, arguments.since) if arguments.since else None
+    rules = rules_of(arguments, changed)
+    if arguments.check or (changed is None and not arguments.list):
+        if check(arguments.root, rules):
+            return 1
+        if arguments.check:
+            return 0
+    chosen = chosen_of(rules, arguments, changed)
     if arguments.list:
         for rule in chosen:
             print(f"{rule.name}: {rule.file}: {' '.join(rule.tests)}")
         return 0
+    if not chosen and changed is not None:
+        print(f"no rule is in a line that was changed since {arguments.since}")
+        return 0
     if not chosen:
         print("no rule matches")
         return 1
-    if check(arguments.root, rules):
-        return 1
     if arguments.build_dir:
-        return take_away(arguments.root, chosen, arguments.build_dir, arguments.jobs,
-                         arguments.times)
+        return take_away(arguments, chosen, arguments.build_dir)
     with tempfile.TemporaryDirectory(prefix="foedus-lines-") as folder:
-        return take_away(arguments.root, chosen, folder, arguments.jobs, arguments.times)
+        return take_away(arguments, chosen, folder)
+
+
+def main():
+    try:
+        return run(parse_arguments())
+    except RuleError as error:
+        print(f"planted bugs: {error}")
+        return 1
 
 
 if __name__ == "__main__":
