@@ -31,7 +31,7 @@ MAKES_ERROR = re.compile(
     r"(?:\w+::)*\w*(?:error|fail|conflict|corrupt|damage|refus|busy|invalid)\w*\(")
 NAMES_STATUS = re.compile(r"(?:std::move\()?\w+\)?$")
 DEFINES_BOOL = re.compile(r"(?:const )?bool \w+ =\s")
-DEFINES_STATUS = re.compile(r"(?:const )?Status \w+ =\s")
+DEFINES_STATUS = re.compile(r"(?:\[\[maybe_unused\]\] )?(?:const )?Status \w+ =\s")
 SETS_STATUS = re.compile(r"\w*status_? = (?=\S)")
 ASSIGNS = re.compile(r"(?<![=!<>])=(?!=)")
 BOUND = re.compile(r"\bstd::(?:min|max)(?:<[\w:]+>)?\(")

@@ -119,6 +119,13 @@ Result<Found> look(FailingDevice* device) {
   return found;
 }
 
+SegmentSeal seal_of(FailingDevice* device) {
+  const auto file = device->open(kName, device::Access::kRead);
+  SegmentBlock block;
+  EXPECT_TRUE(file.is_ok() && (*file)->read_at(0, block.bytes(), kBlockBytes).is_ok());
+  return block.seal();
+}
+
 // Returns whether `found` is a prefix of `all`, with its marks.
 bool is_prefix(const Found& found, const Attempt& all) {
   if (found.epochs.size() > all.size()) return false;
@@ -279,6 +286,23 @@ TEST(SegmentWriterTest, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_t
   }
 }
 
+// Goal: L27. Method: after a sync that found no space, the write at the file's end fails, without
+// which a later sync need not make the length durable.
+TEST(SegmentWriterTest, a_frame_is_refused_while_the_length_of_the_file_cannot_be_written) {
+  for (const int error_number : {EIO, ENOSPC}) {
+    FailingDevice device;
+    Segment segment(&device, kSmall.segment_bytes);
+    ASSERT_OK(segment.append_and_sync(kSmall.begun));
+    const Frame frame = direct(20, 100'000).front();  // the file has to grow
+    device.fail(Call::kSync, 0, ENOSPC);
+    EXPECT_EQ(segment.append(frame).code(), ErrorCode::kOutOfSpace);
+    ASSERT_TRUE(segment.writer->try_take_back());
+    device.fail(Call::kWrite, 0, error_number);
+    EXPECT_EQ(segment.append(frame).error_number(), error_number);
+    EXPECT_EQ(segment.writer->is_poisoned(), error_number == EIO);
+  }
+}
+
 // Goal: a seal does not have marks and epochs that were taken back.
 TEST(SegmentWriterTest, a_seal_says_nothing_of_what_was_taken_back) {
   FailingDevice device;
@@ -293,11 +317,24 @@ TEST(SegmentWriterTest, a_seal_says_nothing_of_what_was_taken_back) {
   EXPECT_EQ(segment.writer->mark_epoch(), 10u);
   EXPECT_EQ(segment.writer->epochs().newest, 20u);
   ASSERT_OK(segment.writer->seal(Epoch::kMax));
-  const auto file = device.open(kName, device::Access::kRead);
-  SegmentBlock block;
-  ASSERT_OK((*file)->read_at(0, block.bytes(), kBlockBytes));
-  EXPECT_EQ(block.seal().mark_epoch, 10u);
-  EXPECT_EQ(block.seal().newest_epoch, 20u);
+  EXPECT_EQ(seal_of(&device).mark_epoch, 10u);
+  EXPECT_EQ(seal_of(&device).newest_epoch, 20u);
+}
+
+// Goal: a seal does not have what follows the last sync, if a sync fails for good.
+TEST(SegmentWriterTest, a_seal_says_nothing_of_what_a_failed_sync_has_lost) {
+  FailingDevice device;
+  Segment segment(&device, kSmall.segment_bytes);
+  ASSERT_OK(segment.append_and_sync(kSmall.begun));
+  device.fail(Call::kSync, 0, EIO);
+  ASSERT_OK(segment.append({50, 200, false, 49}));
+  EXPECT_FALSE(segment.writer->sync().is_ok());
+  ASSERT_FALSE(segment.writer->try_take_back());
+  ASSERT_OK(segment.writer->seal(Epoch::kMax));
+  EXPECT_EQ(seal_of(&device).valid_bytes, segment.writer->synced_bytes());
+  EXPECT_EQ(seal_of(&device).mark_epoch, 10u);
+  EXPECT_EQ(seal_of(&device).newest_epoch, 11u);
+  EXPECT_EQ(segment.writer->epochs().newest, 11u);
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   parts[count++] = {leading_->bytes, kBlockBytes};
   std::size_t done = 0;
   Block second;
-  if (data_offset < kBlockBytes || begin % kBlockBytes != 0) {
+  if (begin % kBlockBytes != 0) {
     // The ring bytes up to the next block border go through a buffer: in the header's block, or in
     // one of their own after it.
     done = std::min(bytes, kBlockBytes - begin % kBlockBytes);
@@ -281,9 +281,8 @@ std::uint32_t SegmentWriter::finish_frame(const device::ConstBytes* parts, std::
                                           std::uint64_t frame_bytes) {
   std::uint32_t zero_sectors = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t skip = i == 0 ? kSectorBytes : 0;
-    zero_sectors +=
-        count_zero_sectors(static_cast<const char*>(parts[i].data) + skip, parts[i].bytes - skip);
+    // The first sector of all has the magic, so it does not count.
+    zero_sectors += count_zero_sectors(static_cast<const char*>(parts[i].data), parts[i].bytes);
   }
   char* const header = leading_->bytes;
   std::memcpy(header + offsetof(FrameHeader, zero_sectors), &zero_sectors, sizeof(zero_sectors));
