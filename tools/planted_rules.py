@@ -1,4 +1,24 @@
-"""Reads the rules of planted_bugs.py, makes those of `mutants` blocks, and checks that they fit."""
+"""Reads the rules of planted_bugs.py, makes those of `mutants` blocks, and checks that they fit.
+
+  mutants <name>         a rule for each thing that an operator takes away (planted_mutants.py)
+    file <path>          or a pattern of several
+    tests <test>...      in the order in which they are tried; at least one must fail. They are
+                         named as in ctest, with :<case> for one case
+    operators <name>...  else all
+    - <text>             a mutant that stays alive: function, kind and text; ... replaces the end,
+                         #2 is the second of equal ones; a comment above gives the reason
+  rule <name>            one thing that no operator takes away
+    file <path>
+    tests <test>...
+    - <text>             lines or a part of one, as in the file but for margins; found once
+    + <text>             the replacement; none: the lines are removed
+  every <expression> in <file pattern>...   each line with a match is part of a rule or mutant,
+                         unless it is a comment
+  aside <file>: <text>   excepts lines that hold this text; a comment above gives the reason
+
+There are no rules for limits, messages, memory orders and fences. tests/models weakens those
+orders that a model has; sites.aside there gives the reasons for the others.
+"""
 
 import fnmatch
 import glob

@@ -18,6 +18,8 @@ from small_tree import SOURCE, run_check
 sys.path.insert(0, os.path.join(SOURCE, "tools"))
 import planted_mutants  # noqa: E402
 
+# Rule files.
+RULES, OTHERS = "tests/log/planted.lines", "tests/page/planted.lines"
 TREE = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(tree LANGUAGES CXX)
@@ -117,7 +119,7 @@ def conditions_of(body):
 def run(rules, *options):
     """Exit status and output on the tree with these rules, or files of them."""
     if isinstance(rules, str):
-        rules = {"tools/durability.lines": rules}
+        rules = {RULES: rules}
     return run_check("planted_bugs.py", {**TREE, **rules}, *options)
 
 
@@ -145,12 +147,12 @@ class PlantedBugsTest(unittest.TestCase):
         self.assert_complains("what is this\n", "line 1: cannot be understood")
 
     def test_both_files_are_read(self):
-        both = {"tools/durability.lines": NEEDED, "tools/planted.lines": IDLE}
+        both = {RULES: NEEDED, OTHERS: IDLE}
         status, output = run(both, "--list")
         self.assertEqual(status, 0, output)
         self.assertIn("needed: core/value.cc: log/value_test", output)
         self.assertIn("idle: core/value.cc: log/value_test", output)
-        status, output = run({**both, "tools/planted.lines": NEEDED}, "--check")
+        status, output = run({**both, OTHERS: NEEDED}, "--check")
         self.assertEqual(status, 1, output)
         self.assertIn("planted.lines: line 1: cannot be understood: rule needed", output)
 
@@ -162,7 +164,7 @@ class PlantedBugsTest(unittest.TestCase):
         self.assert_complains("aside core/value.cc: += 2\n" + NEEDED, "aside without use")
 
     def test_a_rule_is_made_of_each_mutant(self):
-        rules = {"tools/durability.lines": MUTANTS, **CONDITION}
+        rules = {RULES: MUTANTS, **CONDITION}
         status, output = run(rules, "--list")
         self.assertEqual(status, 0, output)
         self.assertEqual(output.splitlines(),
@@ -171,38 +173,38 @@ class PlantedBugsTest(unittest.TestCase):
                           "condition:f:operand-2: core/condition.cc: log/value_test"])
         self.assertEqual(run(rules, "--check")[0], 0)
         for file in ("core/*.cc", "core/cond*"):
-            found = {**rules, "tools/durability.lines": MUTANTS.replace("core/condition.cc", file)}
+            found = {**rules, RULES: MUTANTS.replace("core/condition.cc", file)}
             self.assertIn("condition:f:operand-2", run(found, "--list")[1])
 
     def test_a_line_names_a_mutant_that_stays_alive(self):
-        rules = {"tools/durability.lines": MUTANTS, **CONDITION}
+        rules = {RULES: MUTANTS, **CONDITION}
         for line in ("f operand a == 2", "f operand a =..."):
-            named = {**rules, "tools/durability.lines": f"{MUTANTS}  - {REST}\n  - {line}\n"}
+            named = {**rules, RULES: f"{MUTANTS}  - {REST}\n  - {line}\n"}
             self.assertEqual(run(named, "--check"), (0, ""))
             left = [] if line.endswith("...") else [
                 "condition:f:operand-1: core/condition.cc: log/value_test"]
             self.assertEqual(run(named, "--list")[1].splitlines(), left)
-        self.assert_complains({**rules, "tools/durability.lines": MUTANTS + "  - f operand a == 3"},
+        self.assert_complains({**rules, RULES: MUTANTS + "  - f operand a == 3"},
                               "value: no mutant of core/condition.cc is: f operand a == 3")
 
     def test_equal_mutants_of_a_function_have_numbers(self):
-        rules = {"tools/durability.lines": MUTANTS.replace("condition\n", "statement\n"),
+        rules = {RULES: MUTANTS.replace("condition\n", "statement\n"),
                  "core/condition.cc": "void f() { g(); h(); g(); }\n"}
         for line, left in (("f statement g();", 1), ("f statement g(); #2", 2)):
-            named = {**rules, "tools/durability.lines":
-                     rules["tools/durability.lines"] + f"  - {line}\n"}
+            named = {**rules, RULES:
+                     rules[RULES] + f"  - {line}\n"}
             output = run(named, "--list")[1]
             self.assertEqual(len(output.splitlines()), left, output)
             self.assertIn("statement-2", output)
 
     def test_blocks_that_do_not_fit_are_named(self):
         self.assert_complains(MUTANTS, "value: there is no core/condition.cc")
-        rules = {"tools/durability.lines": MUTANTS, **CONDITION}
+        rules = {RULES: MUTANTS, **CONDITION}
         self.assert_complains({**rules, "core/condition.cc": "int f();\n"},
                               "core/condition.cc has no mutant")
-        self.assert_complains({**rules, "tools/durability.lines":
+        self.assert_complains({**rules, RULES:
                                MUTANTS.replace("value_test", "gone_test")}, "no test log/gone_test")
-        self.assert_complains({**rules, "tools/durability.lines":
+        self.assert_complains({**rules, RULES:
                                MUTANTS.replace("condition\n", "magic\n")}, "cannot be understood")
 
     def test_a_mutant_covers_its_lines(self):
@@ -315,7 +317,7 @@ class PlantedBugsTest(unittest.TestCase):
                 return done.returncode, done.stdout
             for path, text in TREE.items():
                 write(path, text)
-            write("tools/durability.lines", NEEDED + WHOLE + "  - value statement none;\n")
+            write(RULES, NEEDED + WHOLE + "  - value statement none;\n")
             git("init")
             git("add", ".")
             git("commit", "-m", "all")
@@ -359,9 +361,9 @@ value:value:statement-1: core/value.cc: log/value_test
 
     @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
     def test_mutants_that_do_not_compile_do_not_hinder_others(self):
-        typed = {"tools/durability.lines": WHOLE, "core/value.cc": TREE["core/value.cc"].replace(
+        typed = {RULES: WHOLE, "core/value.cc": TREE["core/value.cc"].replace(
             "result += 2;", "result += 2; if (result != 3) return [] { return true == 1; }();")}
-        constant = {"tools/durability.lines": WHOLE, "core/value.cc":
+        constant = {RULES: WHOLE, "core/value.cc":
                     "constexpr int two() {\n  int r = 1;\n  r = 2;\n  return r;\n}\n"
                     "static_assert(two() == 2);\n" + TREE["core/value.cc"]}
         for rules in (typed, constant):
