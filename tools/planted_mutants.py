@@ -20,7 +20,7 @@ import re
 
 import cpp_functions
 import cpp_text
-from cpp_statements import declares_in_condition, end_of, statements, trimmed
+from cpp_statements import CLOSING, OPENING, declares_in_condition, end_of, statements, trimmed
 
 OPERATORS = ("statement", "condition", "error", "value")
 NO_EFFECT = re.compile(
@@ -37,7 +37,7 @@ ASSIGNS = re.compile(r"(?<![=!<>])=(?!=)")
 BOUND = re.compile(r"\bstd::(?:min|max)(?:<[\w:]+>)?\(")
 FIELD = re.compile(r"(?<=[{,])\s*\.\w+ = (?=\S)")
 ZERO = re.compile(r"(?:0u?|false|nullptr|\{.*)$", re.DOTALL)
-LOOKS_BOOL = re.compile(r"^!|[=!]=| [<>]=? |\b(?:is|has)_\w+\(\)$")
+LOOKS_BOOL = re.compile(r"^!|[=!]=| [<>]=? |\b(?:is|has)_\w+\(\)$|^std::(?:all|any|none)_of\(")
 NUMBER = "\0"  # in a mutant's text: its number
 
 
@@ -119,6 +119,22 @@ class Finder:
                 if match.end() not in self.inner:
                     self.inner.add(match.end())
                     add(scope, match)
+        for at in range(begin, end):
+            if self.shape[at] == "?":
+                self._argument(scope, begin, at)
+
+    def _argument(self, scope, begin, at):
+        """The condition of c ? a : b in brackets; `at` is the place of the question mark."""
+        depth, first = 0, at - 1
+        while first > begin and (depth or self.shape[first] not in "([{,"):
+            depth += (self.shape[first] in CLOSING) - (self.shape[first] in OPENING)
+            first -= 1
+        if first == begin or at in self.inner:
+            return
+        self.inner.add(at)
+        field = FIELD.match(self.shape, first + 1, at)
+        first = field.end() if field else first + 1
+        self._choose(scope, first, at, end_of(self.shape, at, len(self.shape), ",)]};"))
 
     def _bound(self, scope, match):
         """std::min(a, b) becomes a, and b."""
@@ -249,6 +265,8 @@ class Finder:
         is_bool = DEFINES_BOOL.match(self.shape, begin, end) is not None
         begin, end = trimmed(self.shape, at + 1, end)
         operator = operands(self.shape, begin, end)[0]
+        if self.code[begin:end] in ("true", "false"):
+            return
         if operator or is_bool or is_plain and LOOKS_BOOL.search(self.shape[begin:end]):
             constants = constants_of(operator, self.code[begin:end])
             self._condition(statement.scope, begin, end, constants, "condition")
@@ -257,6 +275,8 @@ class Finder:
         """The condition [begin, stop) that chooses; only what leads to null, if one does."""
         otherwise = end_of(self.shape, stop + 1, end, ":")
         ends = (self.code[stop + 1:otherwise].strip(), self.code[otherwise + 1:end].strip())
+        if all(end.startswith('"') for end in ends):
+            return  # only a message
         constants = [constant for constant, leads_to in zip(("true", "false"), ends)
                      if leads_to == "nullptr" or "nullptr" not in ends]
         begin, stop = trimmed(self.shape, begin, stop)

@@ -260,6 +260,9 @@ class PlantedBugsTest(unittest.TestCase):
         self.assertEqual(conditions_of("const int x = a ? b : c;"), [("a", "true"), ("a", "false")])
         self.assertEqual(conditions_of("if (const T* b = c(a)) return 1; for (;;) {}"), [])
         self.assertEqual(conditions_of("if constexpr (a) x();"), [])
+        self.assertEqual(conditions_of("g(h(1), a ? b : c); const T d{.e = f(x) ? 1 : 2};"),
+                         [("a", "true"), ("a", "false"), ("f(x)", "true"), ("f(x)", "false")])
+        self.assertEqual(conditions_of('g(a ? "b" : "c");'), [])
 
     def test_errors_are_ignored(self):
         self.assertEqual(mutants_of("FOEDUS_CHECK(g(a));", "Status"),
