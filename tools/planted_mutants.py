@@ -29,15 +29,16 @@ CHECK = re.compile(r"FOEDUS_CHECK\((.*)\);$", re.DOTALL)
 # Calls that do nothing but make an error.
 MAKES_ERROR = re.compile(
     r"(?:\w+::)*\w*(?:error|fail|conflict|corrupt|damage|refus|busy|invalid)\w*\(")
+IS_ERROR = re.compile(r"\{|Status\b|ErrorCode\b|" + MAKES_ERROR.pattern)
 NAMES_STATUS = re.compile(r"(?:std::move\()?\w+\)?$")
 DEFINES_BOOL = re.compile(r"(?:const )?bool \w+ =\s")
 DEFINES_STATUS = re.compile(r"(?:\[\[maybe_unused\]\] )?(?:const )?Status \w+ =\s")
 SETS_STATUS = re.compile(r"\w*status_? = (?=\S)")
 ASSIGNS = re.compile(r"(?<![=!<>])=(?!=)")
 BOUND = re.compile(r"\bstd::(?:min|max)(?:<[\w:]+>)?\(")
-FIELD = re.compile(r"(?<=[{,])\s*\.\w+ = (?=\S)")
+FIELD = re.compile(r"(?<=[{,])\s*\.\w+ =\s+(?=\S)")
 ZERO = re.compile(r"(?:0u?|false|nullptr|\{.*)$", re.DOTALL)
-LOOKS_BOOL = re.compile(r"^!|[=!]=| [<>]=? |\b(?:is|has)_\w+\(\)$|^std::(?:all|any|none)_of\(")
+LOOKS_BOOL = re.compile(r"^!|[=!]=| [<>]=? |\b(?:is|has)_\w+_$|^std::(?:all|any|none)_of_$")
 NUMBER = "\0"  # in a mutant's text: its number
 
 
@@ -83,6 +84,13 @@ def constants_of(operator, value):
     if operator:
         return ("true",) if operator == "||" else ("false",)
     return {"true": ("false",), "false": ("true",)}.get(value, ("true", "false"))
+
+
+def looks_bool(text):
+    """True if what an expression has outside brackets makes it a bool."""
+    while (outside := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "_", text)) != text:
+        text = outside
+    return LOOKS_BOOL.search(text) is not None
 
 
 class Finder:
@@ -209,10 +217,11 @@ class Finder:
             return
         if scope.result == "Status" and not re.match(r"\{\}$|Status\(\)$", self.code[begin:end]):
             self._returned_status(statement, begin, end)
-        is_bool = scope.result == "bool"
+        value = self.code[begin:end]
+        is_bool = scope.result == "bool" or (scope.result == "Result<bool>" and
+                                             not IS_ERROR.match(value))
         operator = operands(self.shape, begin, end)[0]
-        if operator or is_bool or not scope.result and LOOKS_BOOL.search(self.shape[begin:end]):
-            value = self.code[begin:end]
+        if operator or is_bool or not scope.result and looks_bool(self.shape[begin:end]):
             constants = constants_of(operator, value) if is_bool or not operator else ()
             self._condition(scope, begin, end, constants, "value", f"return {value}")
 
@@ -267,7 +276,7 @@ class Finder:
         operator = operands(self.shape, begin, end)[0]
         if self.code[begin:end] in ("true", "false"):
             return
-        if operator or is_bool or is_plain and LOOKS_BOOL.search(self.shape[begin:end]):
+        if operator or is_bool or is_plain and looks_bool(self.shape[begin:end]):
             constants = constants_of(operator, self.code[begin:end])
             self._condition(statement.scope, begin, end, constants, "condition")
 

@@ -288,6 +288,9 @@ class PlantedBugsTest(unittest.TestCase):
         self.assertEqual(mutants_of("return g(a);", "bool"),
                          [("true", "return g(a)"), ("false", "return g(a)")])
         self.assertEqual(mutants_of("return true;", "bool"), [("false", "return true")])
+        self.assertEqual(mutants_of("return b;", "Result<bool>"),
+                         [("true", "return b"), ("false", "return b")])
+        self.assertEqual(mutants_of("return Status::error(a);", "Result<bool>"), [])
         self.assertEqual(mutants_of("return g([] { return a == 1; });"),
                          [("true", "return a == 1"), ("false", "return a == 1")])
 
