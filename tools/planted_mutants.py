@@ -100,7 +100,8 @@ class Finder:
         self.code = cpp_functions.blank_preprocessor(cpp_text.code_only(text, keep_strings=True))
         self.shape = cpp_functions.blank_preprocessor(cpp_text.code_only(text))
         self.found = []
-        self.inner = set()  # begins of bounds and fields that have their mutants
+        self.inner = set()      # begins of bounds and fields that have their mutants
+        self.successes = set()  # begins of statements that return a status that is ok
         for statement in statements(self.shape):
             getattr(self, "_" + statement.kind)(statement)
         self.found.sort(key=lambda mutant: mutant.begin)
@@ -228,6 +229,8 @@ class Finder:
     def _returned_status(self, statement, begin, end):
         place = statement.begin, statement.end
         goes = self._flat((statement.begin, end))
+        if statement.begin in self.successes:
+            return
         self._add("error", "ok", statement.scope, place, "return {};",
                   (f"{{ if (foedus_planted == {NUMBER}) return {{}}; ", " }"), goes)
         called = self._flat((begin, end))
@@ -242,6 +245,9 @@ class Finder:
         begin, end = statement.condition
         self._parts(statement.scope, begin, end)
         body = statement.body
+        if body and body[0].kind == "return" and f"return {self.code[begin:end]}" == (
+                self.code[body[0].begin:body[0].end - 1] + ".is_ok()"):
+            self.successes.add(body[0].begin)
         does_one_thing = len(body) == 1 and body[0].kind == "expression"
         operator = operands(self.shape, begin, end)[0]
         constants = []
@@ -283,6 +289,8 @@ class Finder:
     def _choose(self, scope, begin, stop, end):
         """The condition [begin, stop) that chooses; only what leads to null, if one does."""
         otherwise = end_of(self.shape, stop + 1, end, ":")
+        while self.shape.startswith("::", otherwise):
+            otherwise = end_of(self.shape, otherwise + 2, end, ":")
         ends = (self.code[stop + 1:otherwise].strip(), self.code[otherwise + 1:end].strip())
         if all(end.startswith('"') for end in ends):
             return  # only a message

@@ -247,6 +247,7 @@ class PlantedBugsTest(unittest.TestCase):
                          [("a == 1", "operand"), ("b", "operand")])
         self.assertEqual(conditions_of('return a ? nullptr : "b";'), [("a", "true")])
         self.assertEqual(conditions_of('return a ? "b" : nullptr;'), [("a", "false")])
+        self.assertEqual(conditions_of("return a ? B::c : nullptr;"), [("a", "false")])
         self.assertEqual(conditions_of('// if (a)\nf("if (a)");\nreturn a;\n'), [])
 
     def test_conditions_become_constants(self):
@@ -277,6 +278,8 @@ class PlantedBugsTest(unittest.TestCase):
         self.assertEqual(mutants_of("return Status::error(a);", "Status"),
                          [("ok", "return Status::error(a)")])
         self.assertEqual(mutants_of("return {};", "Status"), [])
+        self.assertNotIn(("ok", "return s"), mutants_of("if (s.is_ok()) return s;", "Status"))
+        self.assertIn(("ok", "return s"), mutants_of("if (!s.is_ok()) return s;", "Status"))
         self.assertEqual(applied_to("const Status s = g(a);", "ok"), "const Status s = Status();")
         self.assertEqual(applied_to("Status s = g(a);", "ignore"),
                          "Status s = (static_cast<void>((g(a)).is_ok()), Status());")
