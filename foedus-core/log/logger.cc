@@ -49,6 +49,10 @@ void Logger::end() {
 }
 
 void Logger::seal_all() {
+  {
+    const std::lock_guard lock(rings_mutex_);
+    FOEDUS_INVARIANT(!is_running_);
+  }
   if (segment_ != nullptr) rolled_.push_back(std::move(segment_));
   seal_rolled();
 }

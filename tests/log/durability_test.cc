@@ -2,7 +2,14 @@
 // reach them.
 #include "foedus-core/log/durability.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/log/log_progress.h"
@@ -12,6 +19,60 @@
 
 namespace foedus::log::testing::durability_test {
 namespace {
+
+// Notes what it is asked to step in the waiter's thread.
+class HelpingRuntime final : public ManualRuntime {
+ public:
+  bool help(const std::vector<base::Task*>& tasks, base::Ready) override {
+    ++calls;
+    helped = tasks;
+    if (on_help) on_help();
+    return on_help != nullptr;
+  }
+  std::uint64_t calls = 0;
+  std::vector<base::Task*> helped;
+  std::function<void()> on_help;
+};
+
+class IdleTask final : public base::Task {
+ public:
+  const char* name() const override { return "idle"; }
+  std::uint64_t step() override { return kUntilNotified; }
+};
+
+// Goal: a waiter of the only logger syncs in its own thread if it has much time and asked first.
+TEST(DurabilityTest, a_waiter_that_has_asked_helps_the_only_logger) {
+  constexpr std::uint64_t kEnoughUs = 10'000'000;
+  HelpingRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  epoch::EpochClock clock(&runtime, Epoch(2), 4, 10'000);
+  IdleTask logger;
+  waits.set_clock(&clock, &logger);
+  runtime.on_help = [&] { waits.announce(waits.durable().next()); };
+  ASSERT_OK(waits.wait(Epoch(1), kEnoughUs));
+  EXPECT_EQ(runtime.calls, 1u);
+  EXPECT_EQ(runtime.helped, (std::vector<base::Task*>{&clock, &logger}));
+
+  EXPECT_EQ(waits.wait(Epoch(2), kEnoughUs - 1).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(runtime.calls, 1u);
+
+  ASSERT_TRUE(clock.raise_requested_epoch(Epoch(3)));
+  EXPECT_EQ(waits.wait(Epoch(3), kEnoughUs).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(runtime.calls, 1u);
+
+  runtime.on_help = nullptr;  // it cannot help
+  EXPECT_EQ(waits.wait(Epoch(4), kEnoughUs).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(runtime.calls, 2u);
+}
+
+TEST(DurabilityTest, a_waiter_of_several_loggers_does_not_help) {
+  HelpingRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  epoch::EpochClock clock(&runtime, Epoch(2), 4, 10'000);
+  waits.set_clock(&clock);
+  EXPECT_EQ(waits.wait(Epoch(1), 10'000'000).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(runtime.calls, 0u);
+}
 
 TEST(DurabilityTest, a_ticket_without_a_log_is_durable_at_once) {
   const Ticket none;
@@ -39,7 +100,12 @@ TEST(DurabilityTest, a_wait_ends_at_its_timeout_and_the_ticket_stays_good) {
   const Ticket ticket(&run.log->durability(), *epoch);
   EXPECT_FALSE(ticket.is_durable());
   const std::uint64_t begin_us = run.runtime.now_us();
-  EXPECT_EQ(ticket.wait_durable(0).code(), ErrorCode::kTimeout);
+  const Status timeout = ticket.wait_durable(0);
+  EXPECT_EQ(timeout.code(), ErrorCode::kTimeout);
+  EXPECT_NE(timeout.message().find("epoch " + std::to_string(epoch->number()) +
+                                   " is not durable yet"),
+            std::string::npos)
+      << timeout.message();
   EXPECT_EQ(run.runtime.now_us(), begin_us);
   run.clock->enter_commit(63);  // a session that does not leave its commit holds the epoch
   EXPECT_EQ(ticket.wait_durable(5'000).code(), ErrorCode::kTimeout);
@@ -108,6 +174,86 @@ TEST(DurabilityTest, what_is_left_when_the_log_ends_is_called_with_the_error) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(DurabilityTest, what_is_left_when_nobody_ends_the_log_is_called_with_an_error) {
+  ManualRuntime runtime;
+  std::vector<ErrorCode> called;
+  {
+    internal::DurabilityWaits waits(&runtime);
+    waits.start();
+    waits.on_durable(Epoch(5), [&](const Status& status) { called.push_back(status.code()); });
+    EXPECT_TRUE(called.empty());
+  }
+  EXPECT_EQ(called, std::vector{ErrorCode::kClosed});
+  EXPECT_EQ(runtime.task_count(), 0u);
+}
+
+// Goal: L26. Method: the runtime steps the task that calls callbacks only when it is asked to.
+TEST(DurabilityTest, callbacks_come_from_a_task_while_it_runs) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  std::vector<std::pair<int, ErrorCode>> called;
+  const auto note = [&](int number) {
+    return [&called, number](const Status& status) { called.emplace_back(number, status.code()); };
+  };
+  using Called = std::vector<std::pair<int, ErrorCode>>;
+  waits.set_sink([](LogLevel, std::string_view text) { ADD_FAILURE() << text; });
+  waits.start();
+  runtime.run_for(1'000);
+  waits.on_durable(Epoch(5), note(1));
+  waits.announce(Epoch(5));
+  EXPECT_EQ(called, Called());
+  runtime.run_for(1'000);
+  EXPECT_EQ(called, (Called{{1, ErrorCode::kOk}}));
+
+  // One is due and one is left when the log fails: each is called with its own outcome.
+  waits.on_durable(Epoch(6), note(2));
+  waits.on_durable(Epoch(7), note(3));
+  waits.announce(Epoch(6));
+  waits.fail(Status::error(ErrorCode::kIoError, "broken"));
+  EXPECT_EQ(called.size(), 1u);
+  runtime.run_for(1'000);
+  EXPECT_EQ(called, (Called{{1, ErrorCode::kOk}, {2, ErrorCode::kOk}, {3, ErrorCode::kIoError}}));
+  waits.stop();
+}
+
+TEST(DurabilityTest, callbacks_that_are_due_are_called_when_the_task_stops_and_then_at_once) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  int calls = 0;
+  const auto count = [&](const Status& status) { calls += status.is_ok() ? 1 : 100; };
+  waits.start();
+  waits.on_durable(Epoch(5), count);
+  waits.announce(Epoch(5));
+  EXPECT_EQ(calls, 0);
+  waits.stop();
+  EXPECT_EQ(calls, 1);
+  waits.on_durable(Epoch(6), count);
+  waits.announce(Epoch(6));
+  EXPECT_EQ(calls, 2);
+  waits.stop();  // does nothing
+  waits.start();
+  waits.on_durable(Epoch(7), count);
+  waits.announce(Epoch(7));
+  EXPECT_EQ(calls, 2);
+  waits.stop();
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(runtime.task_count(), 0u);
+}
+
+TEST(DurabilityTest, what_a_callback_throws_goes_to_the_sink_if_there_is_one) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime, true);
+  const auto thrower = [](const Status&) { throw std::runtime_error("boom"); };
+  waits.on_durable(Epoch(1), thrower);
+  std::vector<std::string> messages;
+  waits.set_sink([&](LogLevel, std::string_view text) { messages.emplace_back(text); });
+  waits.on_durable(Epoch(1), thrower);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_NE(messages[0].find("on_durable() has thrown: boom"), std::string::npos) << messages[0];
+  waits.on_durable(Epoch(1), nullptr);  // is not called
+  EXPECT_EQ(messages.size(), 1u);
+}
+
 TEST(DurabilityTest, the_durable_epoch_never_moves_back_and_stands_still_after_a_failure) {
   ManualRuntime runtime;
   internal::DurabilityWaits waits(&runtime);
@@ -123,6 +269,20 @@ TEST(DurabilityTest, the_durable_epoch_never_moves_back_and_stands_still_after_a
   waits.set_out_of_space(Status());
   EXPECT_TRUE(waits.has_failed());
   EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kIoError);
+}
+
+TEST(DurabilityTest, a_child_of_fork_knows_what_was_durable_and_waits_for_nothing) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  waits.announce(Epoch(5));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit((waits.wait(Epoch(5), 0).is_ok() ? 0 : 1) +
+            (waits.wait(Epoch(6), 0).code() == ErrorCode::kForked ? 0 : 2));
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Method: the device gets space between the check that finds none and the one that asks for the

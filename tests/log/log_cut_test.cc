@@ -38,6 +38,28 @@ TEST(LogCutTest, a_found_segment_is_removed_only_when_its_newest_record_is_cover
   }
 }
 
+TEST(LogCutTest, a_found_segment_is_covered_by_its_own_records_whatever_other_loggers_have) {
+  FailingDevice device;
+  Epoch first;
+  {
+    LogRun run(&device, 2);
+    ASSERT_OK(run.open_and_start());
+    const auto committed = run.commit_durably(run.session(0), 1, 10);
+    ASSERT_OK(committed);
+    first = *committed;
+    run.runtime.run_for(50'000);
+    const auto later = run.commit_durably(run.session(1), 2, 10);
+    ASSERT_OK(later);
+    ASSERT_GT(*later, first);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  LogRun run(&device, 2);
+  ASSERT_OK(run.open_and_start());
+  ASSERT_OK(run.log->remove_segments_up_to(first));
+  EXPECT_FALSE(device.exists(kFirst));
+  EXPECT_TRUE(device.exists("log-1-00000001"));
+}
+
 // Goal: epochs begin above those of records that no mark covers, however often the start is
 // interrupted. Method: a session fills its ring within one epoch, so that it is synced before the
 // epoch ends.
@@ -78,6 +100,9 @@ TEST(LogCutTest, new_epochs_begin_above_records_that_no_mark_covers) {
                                   return Status::error(ErrorCode::kCorruption, "a lost record");
                                 }));
       }
+      // Nor do they keep the segment when all that was durable is covered.
+      ASSERT_OK(run.log->remove_segments_up_to(run.log->durable_epoch_found()));
+      EXPECT_FALSE(device.exists(kFirst));
     }
   }
 }

@@ -162,6 +162,10 @@ TEST(LogExamineTest, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_
     return status;
   };
   ASSERT_OK(read());
+  const auto give_up = [](std::uint32_t, std::uint64_t, const LogRecord&) -> Status {
+    return ErrorCode::kClosed;
+  };
+  EXPECT_EQ(run.log->read(segment, *epoch, give_up).code(), ErrorCode::kClosed);
   for (const Call kind : {Call::kOpen, Call::kRead}) {
     device.fail(kind, 0, EIO, true);
     EXPECT_EQ(read().error_number(), EIO);

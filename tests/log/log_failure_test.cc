@@ -34,6 +34,7 @@ TEST(LogFailureTest, a_full_device_stops_durability_and_goes_on_when_there_is_ro
     ASSERT_EQ(status.code(), ErrorCode::kOutOfSpace) << status.message();
     EXPECT_EQ(status.error_number(), ENOSPC);
     EXPECT_FALSE(run.log->has_failed());
+    EXPECT_TRUE(run.log->failure().is_ok());
     EXPECT_EQ(run.wait(run.clock->current()).code(), ErrorCode::kOutOfSpace);
     EXPECT_EQ(session->detach().code(), ErrorCode::kOutOfSpace);
     bool was_called = false;

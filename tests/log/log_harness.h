@@ -163,6 +163,7 @@ class LogRun {
     if (log != nullptr) log->durability().fail(ErrorCode::kClosed);
     log.reset();
     if (clock_runs_) runtime.stop(clock.get());
+    EXPECT_EQ(runtime.task_count(), 0u);
   }
 
   Status open() {

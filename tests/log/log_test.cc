@@ -21,6 +21,7 @@ TEST(LogTest, a_fresh_directory_is_an_empty_log_and_is_not_written_by_open) {
   LogRun run(&device);
   ASSERT_OK(run.open());
   EXPECT_EQ(run.log->found_segment_count(), 0u);
+  EXPECT_TRUE(run.log->was_missing());
   EXPECT_TRUE(run.log->was_closed_cleanly());
   EXPECT_EQ(run.log->durable_epoch_found(), Epoch());
   EXPECT_EQ(run.log->first_new_epoch(), Epoch(1));

@@ -28,6 +28,8 @@ class ManualRuntime : public base::Runtime {
   // Steps `task` now, due or not.
   void step(base::Task* task);
   std::uint64_t step_count() const { return step_count_; }
+  // Returns how many tasks were started and not stopped.
+  std::size_t task_count() const { return entries_.size(); }
   // Stops stepping tasks of that name, also later ones, as if their threads had no processor.
   // Empty: none.
   void starve(std::string_view name);
