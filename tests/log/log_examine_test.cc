@@ -10,6 +10,7 @@
 #include "foedus-core/log/segments/records.h"
 #include "foedus-core/log/segments/writer.h"
 #include "tests/log/log_harness.h"
+#include "tests/testing/mend_segment.h"
 
 namespace foedus::log::testing::log_examine_test {
 namespace {
@@ -224,6 +225,60 @@ TEST(LogExamineTest, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
   EXPECT_FALSE(device.exists("log-64-00000001"));
 }
 
+// Method: a segment that no savepoint counts holds a frame, but its header is damaged.
+TEST(LogExamineTest, a_leftover_with_a_damaged_header_is_none_that_holds_data) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
+    ASSERT_OK(run.close());
+  }
+  const std::vector<char> bytes = device.bytes_of(kFirst);
+  ASSERT_OK(device.open(kSecond, device::Access::kCreate));
+  device.overwrite(kSecond, 0, std::string(bytes.data(), bytes.size()));
+  LogRun refused(&device);
+  EXPECT_NE(refused.open().message().find("savepoint does not count it"), std::string::npos);
+  device.flip_bit(kSecond, offsetof(SegmentHeader, mark_epoch), 0);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+}
+
+// Goal: the savepoint's anchor is a promise of one segment only. Method: a short segment that could
+// not be sealed comes before a long one.
+TEST(LogExamineTest, the_anchor_of_a_segment_is_not_that_of_the_one_before_it) {
+  bool was_left_unsealed = false;
+  for (std::uint64_t skip = 0; skip < 12; ++skip) {
+    FailingDevice device;
+    History all;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0);
+      const auto first = run.commit_durably(session, 1, 10);
+      ASSERT_OK(first);
+      run.log->roll_segments();
+      ASSERT_OK(run.commit_durably(session, 2, 10));
+      run.log->roll_segments();
+      device.fail(Call::kWrite, skip, EIO);
+      ASSERT_OK(run.commit_durably(session, 3, 30'000));
+      run.runtime.run_for(50'000);
+      device.clear_faults();
+      ASSERT_OK(run.log->remove_segments_up_to(*first));  // writes the anchor of the newest one
+      was_left_unsealed |= !run.messages.empty() &&
+                           run.messages.back().find("cannot seal") != std::string::npos;
+      all = run.history(1);
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    ASSERT_EQ((found[{1, 0}].back()), (all[{1, 0}].back())) << skip;
+  }
+  EXPECT_TRUE(was_left_unsealed);
+}
+
 // ---- tails
 
 // Goal: a record of which only the beginning is in the segment belongs to no durable commit, and a
@@ -352,6 +407,45 @@ TEST(LogExamineTest, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
   ASSERT_OK(run.log->make_cut_durable());
   const auto seal = load<SegmentSeal>(device, kFirst, kSlotBytes);
   EXPECT_EQ(seal.oldest_epoch, small_epoch);
+}
+
+// Goal: new epochs begin above those of records that a torn frame cuts off, in the tail of any
+// logger. Method: a session fills its ring within one epoch, so that its records are written before
+// any mark of that epoch; the first frame of these is torn.
+TEST(LogExamineTest, epochs_after_a_torn_frame_of_any_logger_are_not_used_again) {
+  FailingDevice device;
+  Epoch epoch;
+  {
+    LogRun run(&device, 2);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    ASSERT_OK(run.commit_durably(session, 1, 10));
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const auto committed = session->commit(i, 4'000);
+      ASSERT_OK(committed);
+      epoch = *committed;
+    }
+    ASSERT_LT(run.clock->published(), epoch);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  const std::vector<char> all = device.bytes_of(kFirst);
+  std::string bytes(all.data(), all.size());
+  std::vector<std::size_t> torn;
+  ::foedus::testing::mend_segment(&bytes, [&](std::size_t begin, std::size_t) {
+    using ::foedus::testing::load_at;
+    using ::foedus::testing::store_at;
+    const auto newest =
+        load_at<std::uint64_t>(bytes, begin + offsetof(FrameHeader, newest_epoch));
+    if (newest == epoch.number()) torn.push_back(begin);
+    store_at(&bytes, begin + offsetof(FrameHeader, synced_bytes), std::uint64_t{kBlockBytes});
+  });
+  ASSERT_GE(torn.size(), 2u);
+  bytes.replace(torn[0], torn[1] - torn[0], torn[1] - torn[0], '\0');
+  device.overwrite(kFirst, 0, bytes);
+  LogRun run(&device, 2);
+  ASSERT_OK(run.open());
+  EXPECT_LT(run.log->durable_epoch_found(), epoch);
+  EXPECT_GT(run.log->first_new_epoch(), epoch);
 }
 
 }  // namespace

@@ -347,24 +347,33 @@ TEST(LogForgedTest, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
   expect_refused(&device, other + ": no valid frame at offset 4096");
 }
 
-// Goal: the cut in another segment's seal is durable. Method: the segment with the mark of that cut
-// loses its frames.
+// Goal: the newest cut in another segment's seal is durable. Method: the segment with the mark of
+// that cut loses its frames. The last seal that is read may be an older one of another logger.
 TEST(LogForgedTest, marks_below_the_cut_of_a_seal_are_refused) {
-  FailingDevice device;
-  {
-    LogRun run(&device, 1, 64u << 10);
-    ASSERT_OK(run.open_and_start());
-    for (int i = 0; i < 2; ++i) run.session(0, 1u << 20);
-    ASSERT_OK(run.sessions[0]->commit(1, 30'000));
-    const auto epoch = run.sessions[1]->commit(2, 50'000);  // does not fit into the first segment
-    ASSERT_OK(epoch);
-    ASSERT_OK(run.wait(*epoch));
-    run.runtime.run_for(50'000);
-    ASSERT_TRUE(device.exists(kSecond));
-    device.crash_power(FailingDevice::kDropAll);
+  for (const bool has_older_seal : {false, true}) {
+    const std::string last = has_older_seal ? "log-0-00000003" : kSecond;
+    FailingDevice device;
+    {
+      LogRun run(&device, has_older_seal ? 2 : 1, 64u << 10);
+      ASSERT_OK(run.open_and_start());
+      for (int i = 0; i < 2; ++i) run.session(0, 1u << 20);
+      if (has_older_seal) {
+        ASSERT_OK(run.commit_durably(run.session(1), 3, 10));
+        run.log->roll_segments();
+        run.runtime.run_for(50'000);
+        ASSERT_EQ(run.log->segments().size(), 4u);
+      }
+      ASSERT_OK(run.sessions[0]->commit(1, 30'000));
+      const auto epoch = run.sessions[1]->commit(2, 50'000);  // does not fit into the first segment
+      ASSERT_OK(epoch);
+      ASSERT_OK(run.wait(*epoch));
+      run.runtime.run_for(50'000);
+      ASSERT_TRUE(device.exists(last));
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    device.overwrite(last, kBlockBytes, std::string(60'000, '\0'));
+    expect_refused(&device, "the marks in the segments end at epoch");
   }
-  device.overwrite(kSecond, kBlockBytes, std::string(60'000, '\0'));
-  expect_refused(&device, "the marks in the segments end at epoch");
 }
 
 TEST(LogForgedTest, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {

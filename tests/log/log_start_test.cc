@@ -5,6 +5,7 @@
 #include <string>
 
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segments/format.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing::log_start_test {
@@ -60,6 +61,23 @@ TEST(LogStartTest, a_start_without_the_sync_of_its_directory_is_an_error) {
   ASSERT_OK(run.log->make_cut_durable());
   device.fail(Call::kSyncDirectory, 0, EIO);
   EXPECT_EQ(run.start().code(), ErrorCode::kIoError);
+}
+
+TEST(LogStartTest, a_seal_says_whether_a_recovery_has_made_it) {
+  for (const bool is_closed : {false, true}) {
+    FailingDevice device;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
+      if (is_closed) ASSERT_OK(run.close());
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    EXPECT_EQ(load<std::uint32_t>(device, kFirst, kSlotBytes + offsetof(SegmentSeal, flags)),
+              is_closed ? 0u : kSealedByRecovery);
+  }
 }
 
 TEST(LogStartTest, a_savepoint_of_no_log_that_cannot_be_removed_is_an_error) {
