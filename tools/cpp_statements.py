@@ -187,7 +187,7 @@ class Walker:
         opening = self.code.find("(", after, end)
         closing = end_of(self.code, opening + 1, end, ")")
         statement.condition = self._condition("while", opening + 1, closing)
-        statement.end = end_of(self.code, closing, end, ";") + 1
+        statement.end = end_of(self.code, closing + 1, end, ";") + 1
         return statement.end
 
     def _condition(self, word, begin, end):

@@ -252,8 +252,8 @@ class PlantedBugsTest(unittest.TestCase):
 
     def test_conditions_become_constants(self):
         self.assertEqual(conditions_of("while (a) x();"), [("a", "false")])
-        self.assertEqual(conditions_of("do x(); while (a && b);"),
-                         [("a", "operand"), ("b", "operand")])
+        self.assertEqual(conditions_of("do x(); while (a && b); if (c) return 1;"),
+                         [("a", "operand"), ("b", "operand"), ("c", "false"), ("c", "true")])
         self.assertEqual(conditions_of("for (int i = 0; i < a; ++i) x();"), [("i < a", "false")])
         self.assertEqual(conditions_of("if (a) x();"), [("a", "true")])
         self.assertEqual(conditions_of("if (a) { x(); y(); }"), [("a", "false"), ("a", "true")])
