@@ -22,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include "foedus-core/device/posix/file.h"
 #include "foedus-core/device/posix/file_device.h"
 
 namespace {
@@ -261,6 +262,9 @@ TEST_F(FileDeviceCallsTest, a_write_that_fails_or_stands_still_is_an_error) {
   EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
   calls.pwritev = {.zeroes = 2};
   EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
+  calls.pwritev = {.zeroes = 1};  // once is asked again: the next call says why
+  EXPECT_TRUE(file_->write_at(0, "abc", 3).is_ok());
+  EXPECT_EQ(calls.pwritev.calls, 2);
 }
 
 // Goal: a device that gets full within a block is full, not broken.
@@ -279,6 +283,12 @@ TEST_F(FileDeviceCallsTest, a_direct_write_goes_on_where_a_block_begins) {
   calls.pwritev = {.bytes_max = 512};
   EXPECT_EQ((*file)->write_at(0, blocks, sizeof(blocks)).error_number(), EIO);
   EXPECT_EQ(calls.pwritev.off_blocks, 0);
+  // A read that ends within a block has come to the file's end.
+  calls.pread = {.bytes_max = kBlockBytes};
+  EXPECT_EQ(*(*file)->read_at(0, blocks, sizeof(blocks)), sizeof(blocks));
+  calls.pread = {.bytes_max = 512};
+  EXPECT_EQ(*(*file)->read_at(0, blocks, sizeof(blocks)), 512u);
+  EXPECT_EQ(calls.pread.calls, 1);
 }
 
 TEST_F(FileDeviceCallsTest, short_and_interrupted_reads_are_finished_and_an_error_is_told) {
@@ -312,6 +322,7 @@ TEST_F(FileDeviceCallsTest, a_read_of_parts_is_one_call_and_a_short_one_is_finis
   char buffer[4];
   const Bytes whole[] = {{buffer, 2}, {buffer + 2, 2}};
   calls = System();
+  errno = EIO;  // of another call
   EXPECT_EQ(*file_->read_parts_at(2, whole, 2), 4u);
   EXPECT_EQ(calls.pread.calls, 0);
   EXPECT_EQ(std::string(buffer, 4), "cdef");
@@ -326,11 +337,35 @@ TEST_F(FileDeviceCallsTest, room_is_made_without_fallocate_and_never_by_cutting)
   EXPECT_EQ(*file_->size(), 9'000u);
   ASSERT_TRUE(file_->preallocate(4'000).is_ok());
   EXPECT_EQ(*file_->size(), 9'000u);
+  calls.fallocate = {.error_number = ENOSYS, .times = 1};
+  calls.ftruncate = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(file_->preallocate(9'500).error_number(), EIO);
+  calls.fallocate = {.error_number = ENOSYS, .times = 1};
+  ASSERT_TRUE(file_->preallocate(9'500).is_ok());
   calls.fallocate = {.error_number = EINTR, .times = 1};
   ASSERT_TRUE(file_->preallocate(10'000).is_ok());
   EXPECT_EQ(*file_->size(), 10'000u);
   calls.fallocate = {.error_number = ENOSPC, .times = 1};
   EXPECT_EQ(file_->preallocate(20'000).code(), ErrorCode::kOutOfSpace);
+  const auto& file = static_cast<const PosixFile&>(*file_);
+  calls.fallocate = {.error_number = EINTR, .times = 1};
+  EXPECT_TRUE(file.has_blocks(10'000));
+  EXPECT_EQ(calls.fallocate.calls, 2);
+  calls.fallocate = {.error_number = ENOSPC, .times = 1};
+  EXPECT_FALSE(file.has_blocks(20'000));
+}
+
+TEST_F(FileDeviceCallsTest, a_file_that_ends_gives_back_its_descriptor) {
+  make_file();
+  const auto next_descriptor = [] {
+    const int next = ::dup(0);
+    ::close(next);
+    return next;
+  };
+  file_.reset();
+  const int before = next_descriptor();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(device_->open("a", Access::kRead).is_ok());
+  EXPECT_EQ(next_descriptor(), before);
 }
 
 TEST_F(FileDeviceCallsTest, a_cut_and_a_look_that_fail_are_errors) {
@@ -341,6 +376,8 @@ TEST_F(FileDeviceCallsTest, a_cut_and_a_look_that_fail_are_errors) {
   EXPECT_EQ(file_->truncate(5).error_number(), EIO);
   calls.fstat = {.error_number = EIO, .times = 1};
   EXPECT_EQ(file_->size().status().error_number(), EIO);
+  calls.fstat = {.error_number = EINTR, .times = 1};
+  EXPECT_EQ(*file_->size(), 5u);
   calls.fstat = {.error_number = EIO, .times = 1};
   EXPECT_EQ(device_->open("a", Access::kRead).status().error_number(), EIO);
 }
