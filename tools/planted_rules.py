@@ -28,7 +28,7 @@ import subprocess
 
 import planted_mutants
 
-RULE_FILES = ("tools/durability.lines", "tools/planted.lines", "tests/*/planted.lines")
+RULE_FILES = ("tests/*/planted.lines",)
 HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
