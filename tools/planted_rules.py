@@ -5,6 +5,7 @@
     tests <test>...      in the order in which they are tried; at least one must fail. They are
                          named as in ctest, with :<case> for one case
     operators <name>...  else all
+    functions <name>...  patterns of their names without those of classes; else all
     - <text>             a mutant that stays alive: function, kind and text; ... replaces the end,
                          #2 is the second of equal ones; a comment above gives the reason
   rule <name>            one thing that no operator takes away
@@ -91,15 +92,20 @@ class Block:
     def __init__(self, name, number):
         self.name, self.number = name, number
         self.file, self.tests, self.old, self.new = "", [], [], []
-        self.operators = planted_mutants.OPERATORS
+        self.operators, self.functions = planted_mutants.OPERATORS, ("*",)
 
     def paths(self, files):
         return fnmatch.filter(files, self.file)
 
+    @staticmethod
+    def is_of(mutant, function):
+        return fnmatch.fnmatchcase(mutant.scope.name, function)
+
     def rules_of(self, root, path):
         """All of a file, those with a reason to stay alive, too."""
         made = [Generated(self, path, mutant) for mutant
-                in planted_mutants.mutants(read(root, path), self.operators)]
+                in planted_mutants.mutants(read(root, path), self.operators)
+                if any(self.is_of(mutant, one) for one in self.functions)]
         equal = {}
         for rule in made:
             equal.setdefault(rule.mutant.note, []).append(rule)
@@ -154,6 +160,8 @@ class Rules:
             current[-1].operators = tuple(rest.split())
             if not set(current[-1].operators) <= set(planted_mutants.OPERATORS):
                 raise ValueError
+        elif word == "functions" and isinstance(current[-1], Block):
+            current[-1].functions = tuple(rest.split())
         elif word == "-":
             current[-1].old.append(rest)
         elif word == "+":
@@ -178,8 +186,9 @@ class Rules:
             for line in block.old:
                 if only is None and not any(rule.is_named(line) for rule in made):
                     raise RuleError(f"{block.name}: no mutant of {block.file} is: {line}")
-            if not made and only is None:
-                raise RuleError(f"{block.name}: {block.file} has no mutant")
+            for one in block.functions:
+                if only is None and not any(block.is_of(rule.mutant, one) for rule in made):
+                    raise RuleError(f"{block.name}: {block.file} has no mutant in {one}")
             for rule in made:
                 is_named = any(rule.is_named(line) for line in block.old)
                 (self.named if is_named else self.rules).append(rule)

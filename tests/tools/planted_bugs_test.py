@@ -202,10 +202,20 @@ class PlantedBugsTest(unittest.TestCase):
         rules = {RULES: MUTANTS, **CONDITION}
         self.assert_complains({**rules, "core/condition.cc": "int f();\n"},
                               "core/condition.cc has no mutant")
+        self.assert_complains({**rules, RULES: MUTANTS + "  functions f g*\n"},
+                              "core/condition.cc has no mutant in g*")
         self.assert_complains({**rules, RULES:
                                MUTANTS.replace("value_test", "gone_test")}, "no test log/gone_test")
         self.assert_complains({**rules, RULES:
                                MUTANTS.replace("condition\n", "magic\n")}, "cannot be understood")
+
+    def test_a_block_may_name_functions(self):
+        two = {"core/condition.cc": CONDITION["core/condition.cc"].replace("a == 1 || ", "") +
+               CONDITION["core/condition.cc"].replace("f(", "good(")}
+        for functions, count in (("f", 2), ("g*", 3), ("f g*", 5)):
+            rules = {RULES: MUTANTS + f"  functions {functions}\n", **two}
+            status, output = run(rules, "--list")
+            self.assertEqual((status, len(output.splitlines())), (0, count), output)
 
     def test_a_mutant_covers_its_lines(self):
         every = "every // V\\d in core/*.cc\n"
