@@ -1,6 +1,6 @@
 // ctest-program: own
 // ctest-labels: memory
-// ctest-timeout: 300
+// ctest-timeout: 600
 // Failed requests for memory, mappings and threads, at every place of a database's life.
 //
 // Goal: the call returns kOutOfMemory, or goes on without memory; the process lives; acknowledged

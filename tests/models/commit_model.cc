@@ -159,11 +159,11 @@ struct OneOrder : TwoRecords<OneOrder, 4> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "commit",
-      {model::scenario<WriteSkew>("write skew", 3), model::scenario<LostUpdate>("lost update", 3),
-       model::scenario<ReadOnly>("read-only", 2), model::scenario<TwoWriters>("two writers", 2),
-       model::scenario<OneOrder>("one order for all", 1),
-       model::scenario<Chain<true>>("a chain of reads", 1),
-       model::scenario<Chain<false>>("a chain of writes", 1)},
+      {model::scenario<WriteSkew, 3>("write skew"), model::scenario<LostUpdate, 3>("lost update"),
+       model::scenario<ReadOnly, 2>("read-only"), model::scenario<TwoWriters, 2>("two writers"),
+       model::scenario<OneOrder, 1>("one order for all"),
+       model::scenario<Chain<true>, 1>("a chain of reads"),
+       model::scenario<Chain<false>, 1>("a chain of writes")},
       {{"commit_apply.cc apply_writes fence_writer", rl::mo_relaxed,
         "the fence of enter_commit comes in between; record_model has none, and reports it"},
        {"commit_apply.cc unmark_being_written store_release", rl::mo_relaxed,

@@ -62,7 +62,7 @@ struct Dropping : model::Suite<Dropping, 3> {
 
 int main(int argc, char** argv) {
   model::Protocol protocol{"drop of a storage",
-                           {model::scenario<Dropping>("a commit and the drop", 2)},
+                           {model::scenario<Dropping, 2>("a commit and the drop")},
                            {{"drop_model.cc commit load_acquire", rl::mo_relaxed,
                              "a commit that sees the flag reads nothing that was stored before it"},
                             {"drop_model.cc drop store_release", rl::mo_relaxed, "as above"}},

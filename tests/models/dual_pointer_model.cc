@@ -133,13 +133,13 @@ struct SecondLook : Cycle<SecondLook> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "dual page pointer",
-      {model::scenario<TwoInstall>("two install", model::kExhaustive),
-       model::scenario<Reading<true>>("reading by both halves", model::kExhaustive),
-       model::scenario<Reading<false>>("reading by the volatile half", model::kExhaustive),
-       model::scenario<Shift<true>>("a volatile page is shifted", model::kExhaustive),
-       model::scenario<Shift<false>>("a snapshot page is shifted", model::kExhaustive),
-       model::scenario<StaleBuilder>("stale builder", model::kExhaustive),
-       model::scenario<SecondLook>("second look", model::kExhaustive)},
+      {model::scenario<TwoInstall, model::kExhaustive>("two install"),
+       model::scenario<Reading<true>, model::kExhaustive>("reading by both halves"),
+       model::scenario<Reading<false>, model::kExhaustive>("reading by the volatile half"),
+       model::scenario<Shift<true>, model::kExhaustive>("a volatile page is shifted"),
+       model::scenario<Shift<false>, model::kExhaustive>("a snapshot page is shifted"),
+       model::scenario<StaleBuilder, model::kExhaustive>("stale builder"),
+       model::scenario<SecondLook, model::kExhaustive>("second look")},
       {{"dual_page_pointer.h compare_exchange compare_and_swap", rl::mo_acq_rel,
         "the builtin is a full fence, nobody needs more than its acquire and release"}}};
   return protocol.check(argc, argv);

@@ -84,9 +84,9 @@ struct Seen : Waits<Seen> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "durability waits",
-      {model::scenario<Announced>("announced", 6),
-       model::scenario<Called>("called", model::kExhaustive), model::scenario<Failed>("failed", 6),
-       model::scenario<Seen>("failure seen", model::kExhaustive)},
+      {model::scenario<Announced, 6>("announced"),
+       model::scenario<Called, model::kExhaustive>("called"), model::scenario<Failed, 6>("failed"),
+       model::scenario<Seen, model::kExhaustive>("failure seen")},
       {{"durability.h is_well load_acquire", rl::mo_relaxed,
         "the status behind it is read under the mutex"}},
       {"epoch_clock.cc"}};

@@ -209,9 +209,9 @@ struct Moving : Bin<Moving> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "hash bin",
-      {model::scenario<Inserting<false>>("an insert", model::kExhaustive),
-       model::scenario<Inserting<true>>("an insert into a chained page", model::kExhaustive),
-       model::scenario<Moving>("a larger place", model::kExhaustive)},
+      {model::scenario<Inserting<false>, model::kExhaustive>("an insert"),
+       model::scenario<Inserting<true>, model::kExhaustive>("an insert into a chained page"),
+       model::scenario<Moving, model::kExhaustive>("a larger place")},
       {{"page.h slot load_acquire", rl::mo_relaxed,
         "the count hands over the slot, and the record's TID guards the length: where there are "
         "fences, which the sanitizer's build does without"},

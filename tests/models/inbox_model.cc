@@ -56,10 +56,10 @@ struct Handing : model::Suite<Handing<kThreads, kBlocks, kHalfUnits>, kThreads> 
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "inbox",
-      {model::scenario<Handing<2, 1, 1>>("one mapper, a block", model::kExhaustive),
-       model::scenario<Handing<2, 3, 1>>("one mapper, three blocks, halves of one", 3),
-       model::scenario<Handing<3, 1, 2>>("two mappers, a block each, halves of two", 2),
-       model::scenario<Handing<3, 3, 1>>("two mappers, three blocks and one, halves of one", 1)},
+      {model::scenario<Handing<2, 1, 1>, model::kExhaustive>("one mapper, a block"),
+       model::scenario<Handing<2, 3, 1>, 3>("one mapper, three blocks, halves of one"),
+       model::scenario<Handing<3, 1, 2>, 2>("two mappers, a block each, halves of two"),
+       model::scenario<Handing<3, 3, 1>, 1>("two mappers, three blocks and one, halves of one")},
       {{"inbox.cc try_reserve load_acquire", rl::mo_relaxed,
         "the exchange that takes the room acquires once more"},
        {"inbox.cc try_reserve compare_exchange_acq_rel #1", rl::mo_relaxed,

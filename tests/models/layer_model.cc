@@ -68,7 +68,7 @@ struct Founding : model::Suite<Founding, 2> {
 
 int main(int argc, char** argv) {
   model::Protocol protocol{"next layer",
-                           {model::scenario<Founding>("a reader", model::kExhaustive)},
+                           {model::scenario<Founding, model::kExhaustive>("a reader")},
                            {{"layer_model.cc become_layer store_release #1", rl::mo_relaxed,
                              "the flag hands over nothing: the layer is found by slot and pointer"},
                             {"layer_model.cc become_layer fence_writer", rl::mo_relaxed,

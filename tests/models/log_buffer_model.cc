@@ -64,8 +64,8 @@ struct HandOver : model::Suite<HandOver<kBefore>, 2>, log::LogSpace {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "log ring",
-      {model::scenario<HandOver<2>>("a record into a full ring", model::kExhaustive),
-       model::scenario<HandOver<0>>("three records", 4)},
+      {model::scenario<HandOver<2>, model::kExhaustive>("a record into a full ring"),
+       model::scenario<HandOver<0>, 4>("three records")},
       {}};
   return protocol.check(argc, argv);
 }

@@ -206,9 +206,9 @@ struct Inserting : Moving<Inserting> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "moved records",
-      {model::scenario<Inserting>("inserting", model::kExhaustive),
-       model::scenario<Finding>("finding", 3), model::scenario<Writing>("writing", 2),
-       model::scenario<Verifying>("verifying", 2)},
+      {model::scenario<Inserting, model::kExhaustive>("inserting"),
+       model::scenario<Finding, 3>("finding"), model::scenario<Writing, 2>("writing"),
+       model::scenario<Verifying, 2>("verifying")},
       {{"moved_model.cc move store_release #1", rl::mo_relaxed,
         "foster words are read behind a flag that was stored behind them, record's or page's"},
        {"moved_model.cc move store_release #2", rl::mo_relaxed, "as above"},

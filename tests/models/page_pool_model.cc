@@ -90,8 +90,8 @@ struct Growing : Pool<Growing, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "page pool",
-      {model::scenario<HandOn>("a page is handed on", model::kExhaustive),
-       model::scenario<Stack>("stack", model::kExhaustive), model::scenario<Growing>("growth", 3)},
+      {model::scenario<HandOn, model::kExhaustive>("a page is handed on"),
+       model::scenario<Stack, model::kExhaustive>("stack"), model::scenario<Growing, 3>("growth")},
       {{"memory_budget.h try_take compare_exchange_acq_rel", rl::mo_relaxed,
         "the word guards no other memory"},
        {"page_pool.cc take_new compare_exchange_acq_rel", rl::mo_relaxed,

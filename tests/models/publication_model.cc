@@ -97,8 +97,8 @@ struct Flag : model::Suite<Flag, 2> {
 
 int main(int argc, char** argv) {
   model::Protocol protocol{"publications",
-                           {model::scenario<Flag>("a flag", model::kExhaustive),
-                            model::scenario<Files>("open files", model::kExhaustive)},
+                           {model::scenario<Flag, model::kExhaustive>("a flag"),
+                            model::scenario<Files, model::kExhaustive>("open files")},
                            {}};
   return protocol.check(argc, argv);
 }

@@ -51,9 +51,9 @@ struct Reading : model::Suite<Reading<kThreads, kWrites>, kThreads> {
 
 int main(int argc, char** argv) {
   model::Protocol protocol{"record",
-                           {model::scenario<Reading<2, 1>>("a write, a reader", model::kExhaustive),
-                            model::scenario<Reading<2, 2>>("two writes, a reader", 3),
-                            model::scenario<Reading<3, 1>>("a write, two readers", 3)},
+                           {model::scenario<Reading<2, 1>, model::kExhaustive>("a write, a reader"),
+                            model::scenario<Reading<2, 2>, 3>("two writes, a reader"),
+                            model::scenario<Reading<3, 1>, 3>("a write, two readers")},
                            {},
                            {"buffer.h"}};
   return protocol.check(argc, argv);

@@ -112,9 +112,9 @@ struct Dropping : model::Suite<Dropping<kAppends, kRoom>, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "last page of a chain",
-      {model::scenario<Dropping<1, Room::kForAll>>("an append", model::kExhaustive),
-       model::scenario<Dropping<2, Room::kForAll>>("two appends", model::kExhaustive),
-       model::scenario<Dropping<2, Room::kForNone>>("a next page", model::kExhaustive)},
+      {model::scenario<Dropping<1, Room::kForAll>, model::kExhaustive>("an append"),
+       model::scenario<Dropping<2, Room::kForAll>, model::kExhaustive>("two appends"),
+       model::scenario<Dropping<2, Room::kForNone>, model::kExhaustive>("a next page")},
       {{"epoch_clock.h pin store_release", rl::mo_relaxed,
         "E4 is for who goes on when it sees a later pin; here any pin ends the drop"},
        {"sequential_model.cc append load_acquire", rl::mo_relaxed,

@@ -146,11 +146,11 @@ struct Revokes : model::Suite<Revokes, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "session slots",
-      {model::scenario<Claims>("two threads claim a session", model::kExhaustive),
-       model::scenario<Closes>("a transaction and close()", model::kExhaustive),
-       model::scenario<HandsOver>("a session is handed over", model::kExhaustive),
-       model::scenario<Lease>("a lease and a look", model::kExhaustive),
-       model::scenario<Revokes>("a transaction is revoked", model::kExhaustive)},
+      {model::scenario<Claims, model::kExhaustive>("two threads claim a session"),
+       model::scenario<Closes, model::kExhaustive>("a transaction and close()"),
+       model::scenario<HandsOver, model::kExhaustive>("a session is handed over"),
+       model::scenario<Lease, model::kExhaustive>("a lease and a look"),
+       model::scenario<Revokes, model::kExhaustive>("a transaction is revoked")},
       {{"session_slot_model.cc operate compare_exchange_acq_rel", rl::mo_relaxed,
         "it takes nothing over: the fence behind it, and the end's release, are what counts"},
        {"session_slot_model.cc watch compare_exchange_acq_rel", rl::mo_relaxed,

@@ -157,9 +157,9 @@ struct Unchanged : Shifting<Unchanged> {
 
 int main(int argc, char** argv) {
   model::Protocol protocol{"shifts",
-                           {model::scenario<Changed>("an install is not missed", 3),
-                            model::scenario<ChangedAndJoined>("it is joined again", 2),
-                            model::scenario<Unchanged>("no change", 2)},
+                           {model::scenario<Changed, 3>("an install is not missed"),
+                            model::scenario<ChangedAndJoined, 2>("it is joined again"),
+                            model::scenario<Unchanged, 2>("no change")},
                            {},
                            {"record_lock.h", "dual_page_pointer.h"}};
   return protocol.check(argc, argv);

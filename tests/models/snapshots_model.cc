@@ -84,8 +84,8 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "snapshot readers",
-      {model::scenario<Expiring<1>>("a read", model::kExhaustive),
-       model::scenario<Expiring<2>>("two reads", model::kExhaustive)},
+      {model::scenario<Expiring<1>, model::kExhaustive>("a read"),
+       model::scenario<Expiring<2>, model::kExhaustive>("two reads")},
       {{"snapshots_model.cc read store_release #1", rl::mo_relaxed,
         "who sees kChoosing frees nothing; the number behind it is released"}}};
   return protocol.check(argc, argv);

@@ -86,9 +86,9 @@ struct Notifying : model::Suite<Notifying<kHelps>, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "sleeping and waking",
-      {model::scenario<Waiting<2>>("one waits", 6), model::scenario<Waiting<3>>("two wait", 4),
-       model::scenario<Notifying<false>>("a task is notified", 4),
-       model::scenario<Notifying<true>>("a task is helped", 4)},
+      {model::scenario<Waiting<2>, 6>("one waits"), model::scenario<Waiting<3>, 4>("two wait"),
+       model::scenario<Notifying<false>, 4>("a task is notified"),
+       model::scenario<Notifying<true>, 4>("a task is helped")},
       {}};
   return protocol.check(argc, argv);
 }

@@ -62,7 +62,7 @@ struct Scenario {
   const char* name;
   int threads;
   unsigned bound;
-  Outcome (*run)(unsigned bound, unsigned long random_executions, bool shows_history);
+  Outcome (*run)(unsigned long random_executions, bool shows_history);
   std::vector<bool> passes = {};  // the sites that it reaches, by number
 };
 
@@ -86,8 +86,9 @@ Outcome run_with(rl::test_params* params, bool shows_history) {
   return outcome;
 }
 
-template <typename Test>
-Outcome run(unsigned bound, unsigned long random_executions, bool shows_history) {
+// Each of Relacy's schedulers that a test is compiled with takes a compiler a second.
+template <typename Test, unsigned kBound>
+Outcome run(unsigned long random_executions, bool shows_history) {
   constexpr rl::thread_id_t kThreads = Test::kThreadCount;
   rl::test_params params;
   params.execution_depth_limit = 4000;
@@ -96,20 +97,21 @@ Outcome run(unsigned bound, unsigned long random_executions, bool shows_history)
     params.iteration_count = random_executions;
     return run_with<Test, rl::random_scheduler<kThreads>>(&params, shows_history);
   }
-  if (bound == kExhaustive) {
+  if constexpr (kBound == kExhaustive) {
     params.search_type = rl::sched_full;
     return run_with<Test, rl::full_search_scheduler<kThreads>>(&params, shows_history);
+  } else {
+    params.search_type = rl::sched_bound;
+    params.context_bound = kBound;
+    return run_with<Test, rl::context_bound_scheduler<kThreads>>(&params, shows_history);
   }
-  params.search_type = rl::sched_bound;
-  params.context_bound = bound;
-  return run_with<Test, rl::context_bound_scheduler<kThreads>>(&params, shows_history);
 }
 
 }  // namespace internal
 
-template <typename Test>
-Scenario scenario(const char* name, unsigned bound) {
-  return {name, Test::kThreadCount, bound, &internal::run<Test>};
+template <typename Test, unsigned kBound>
+Scenario scenario(const char* name) {
+  return {name, Test::kThreadCount, kBound, &internal::run<Test, kBound>};
 }
 
 // X8: a site as Sites::name_of() names it, and the order without a report.
@@ -146,7 +148,7 @@ struct Protocol {
 inline bool Protocol::run_as_it_is() {
   for (Scenario& one : scenarios) {
     Sites::all().forget_passed();
-    const Outcome outcome = one.run(one.bound, 0, true);
+    const Outcome outcome = one.run(0, true);
     one.passes = Sites::all().passed();
     const std::string how =
         one.bound == kExhaustive ? "exhaustive" : "bound " + std::to_string(one.bound);
@@ -171,7 +173,7 @@ inline std::string Protocol::find_report(int index, bool is_thorough) const {
     if (!is_random && !is_thorough) continue;
     for (const Scenario& one : scenarios) {
       if (!one.passes[static_cast<std::size_t>(index)]) continue;
-      const Outcome outcome = one.run(one.bound, is_random ? random_executions : 0, false);
+      const Outcome outcome = one.run(is_random ? random_executions : 0, false);
       if (!outcome.has_failed()) continue;
       return std::string(one.name) + (is_random ? ", at random" : "") + ": " +
              rl::test_result_str(outcome.result);
@@ -220,7 +222,7 @@ inline std::size_t Protocol::count_stale() const {
 inline int Protocol::show(int index, rl::memory_order order) const {
   Sites::all().weaken(index, order);
   for (const Scenario& one : scenarios) {
-    if (one.run(one.bound, 0, true).has_failed()) return 0;
+    if (one.run(0, true).has_failed()) return 0;
   }
   return 1;
 }
@@ -232,7 +234,7 @@ inline bool Protocol::is_own(int index) const {
 
 inline int Protocol::name_sites() const {
   for (const Scenario& one : scenarios) {
-    if (one.run(one.bound, random_executions, false).has_failed()) return 1;
+    if (one.run(random_executions, false).has_failed()) return 1;
   }
   for (int i = 0; i < Sites::all().count(); ++i) {
     const Sites::Known& known = Sites::all().at(i);
