@@ -2,13 +2,13 @@
 """Shows that tests notice the loss of each thing that correctness depends on, one at a time.
 
 The rules stand in the files that RULE_FILES of planted_rules.py names; tools/README.md explains
-them. The tree is copied, the tests that the rules name are built and run once as they are, and
-then once for each rule with its lines replaced. At least one test of the rule has to fail (a
-crash, more work than usual or, twice, a time-out is a failure). The mutants that operators make of
-a file (planted_mutants.py) are built into one program, which is told which one it runs.
+them. The tree is copied. For each file, the tests that its rules name are built and run once as
+they are, and then once for each rule with its lines replaced. At least one test of the rule has to
+fail (a crash, more work than usual or, twice, a time-out is a failure). The mutants that operators
+make of a file (planted_mutants.py) are built into one program, which is told which one it runs.
 
-Prints what became of each rule and exits with 1 if no test failed for a rule, or if the
-replacement of a rule that is not generated did not compile.
+Prints what became of each rule and exits with 1 if no test failed for a rule, if the replacement
+of a rule that is not generated did not compile, or if a test fails with nothing replaced.
 
   planted_bugs.py [--rule PATTERN]...   all rules, or those whose name or file matches
   planted_bugs.py --since COMMIT        those in lines that were changed or added since then
@@ -52,6 +52,7 @@ class Copy:
     def __init__(self, root, folder, jobs):
         self.source, self.build = os.path.join(folder, "source"), os.path.join(folder, "build")
         self.jobs, self.usual_s, self.usual_cpu_s = jobs, {}, {}
+        self.failed = set()  # tests that fail on the unchanged tree
         files = tree_files(root)
         self._remove_others(set(files))
         for path in files:
@@ -85,6 +86,16 @@ class Copy:
     def configure(self):
         subprocess.run(["cmake", *CONFIGURE, "-S", self.source, "-B", self.build], check=True,
                        stdout=subprocess.DEVNULL)
+
+    def failing(self, tests):
+        """Builds and runs tests on the unchanged tree, each one once; returns those that fail."""
+        new = [test for test in sorted(tests) if test not in self.usual_s]
+        output = self.make(new) if new else ""
+        if output:
+            print(output)
+            return ["the build"]
+        self.failed |= {test for test in new if self.failure_of(test)}
+        return sorted(self.failed & set(tests))
 
     def make(self, tests):
         """Builds the programs of these tests; returns the output of a failed build, else ""."""
@@ -144,11 +155,18 @@ class Trial:
 
     def __init__(self, copy, rules, times, deadline):
         self.copy, self.rules, self.times, self.deadline = copy, rules, times, deadline
-        self.outcomes = []
+        self.outcomes, self.failing = [], []
 
     def run(self):
         for path in sorted({rule.file for rule in self.rules}):
+            if self._is_over():
+                break
             those = [rule for rule in self.rules if rule.file == path]
+            failing = self.copy.failing({test for rule in those for test in rule.tests})
+            if failing:
+                print(f"{path}: fails as it is: {', '.join(failing)}", flush=True)
+                self.failing += failing
+                continue
             alone = [rule for rule in those if not isinstance(rule, Generated)]
             self._try_together(path, [rule for rule in those if rule not in alone], alone)
             original = read(self.copy.source, path)
@@ -252,30 +270,14 @@ class Trial:
         print(f"{len(self.outcomes)} rules: {len(those('killed'))} killed, {stress} of them by "
               f"stress, {len(survived)} survived, {len(those('did not'))} did not compile; "
               f"{minutes:.0f} minutes" + (f"; {left} are left" if left else ""))
-        return 1 if survived or broken else 0
-
-
-def run_as_it_is(copy, rules):
-    """Builds and runs every test once; returns those that fail on the unchanged tree."""
-    tests = sorted({test for rule in rules for test in rule.tests})
-    print(f"building {len(tests)} tests as they are", flush=True)
-    copy.configure()
-    output = copy.make(tests)
-    if output:
-        print(output)
-        return ["the build"]
-    return [test for test in tests if copy.failure_of(test)]
+        return 1 if survived or broken or self.failing else 0
 
 
 def take_away(arguments, rules, folder):
     begin = time.monotonic()
     deadline = begin + 60 * arguments.minutes if arguments.minutes else float("inf")
     copy = Copy(arguments.root, folder, arguments.jobs)
-    failing = run_as_it_is(copy, rules)
-    if failing:
-        print("fails before anything is taken away: " + ", ".join(failing))
-        return 1
-    print(f"all pass after {time.monotonic() - begin:.0f} s", flush=True)
+    copy.configure()
     trial = Trial(copy, rules, arguments.times, deadline)
     trial.run()
     return trial.report((time.monotonic() - begin) / 60)

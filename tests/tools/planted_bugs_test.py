@@ -209,6 +209,14 @@ class PlantedBugsTest(unittest.TestCase):
         self.assert_complains({**rules, RULES:
                                MUTANTS.replace("condition\n", "magic\n")}, "cannot be understood")
 
+    def test_a_test_that_fails_as_it_is_shows_nothing(self):
+        test = "tests/log/value_test.cc"
+        broken = {test: TREE[test].replace("== 3", "== 4")}
+        status, output = run({RULES: NEEDED + ENDLESS, **broken})
+        self.assertEqual(status, 1, output)
+        self.assertIn("core/value.cc: fails as it is: log/value_test\n", output)
+        self.assertIn("0 rules: 0 killed", output)
+
     def test_a_block_may_name_functions(self):
         two = {"core/condition.cc": CONDITION["core/condition.cc"].replace("a == 1 || ", "") +
                CONDITION["core/condition.cc"].replace("f(", "good(")}
