@@ -70,7 +70,7 @@ class Terminal {
   TxnType draw() { return deck_.draw(random_); }
 
   // Status::rolled_back(): the new-order that asks for an unused item; part of the mix.
-  foedus::Status run(TxnType type) {
+  [[gnu::noinline]] foedus::Status run(TxnType type) {
     const std::size_t home = homes_.size() == 1 ? 0 : random_.uniform(0, homes_.size() - 1);
     const std::uint32_t w = homes_[home];
     switch (type) {
@@ -78,19 +78,12 @@ class Terminal {
         return run_new_order(w);
       case TxnType::kPayment:
         return run_payment(w);
-      case TxnType::kOrderStatus: {
-        const OrderStatusInput input = source_.order_status(random_, w);
-        return worker_.read_only([&](typename B::Txn& txn) {
-          return order_status<B>(txn, tables_, input, order_status_);
-        });
-      }
+      case TxnType::kOrderStatus:
+        return run_order_status(w);
       case TxnType::kDelivery:
         return run_delivery(w, delivered_below_[home]);
-      case TxnType::kStockLevel: {
-        const StockLevelInput input = source_.stock_level(random_, w);
-        return worker_.read_only(
-            [&](typename B::Txn& txn) { return stock_level<B>(txn, tables_, input, low_stocks_); });
-      }
+      case TxnType::kStockLevel:
+        return run_stock_level(w);
     }
     return foedus::ErrorCode::kInvalidArgument;
   }
@@ -100,7 +93,8 @@ class Terminal {
   typename B::Worker& worker() { return worker_; }
 
  private:
-  foedus::Status run_new_order(std::uint32_t w) {
+  // tools/instructions finds what each kind takes by the names of these functions and of run().
+  [[gnu::noinline]] foedus::Status run_new_order(std::uint32_t w) {
     const NewOrderInput input = source_.new_order(random_, w, date_now());
     FOEDUS_CHECK(worker_.transact(
         [&](typename B::Txn& txn) { return new_order<B>(txn, tables_, input, new_order_); }));
@@ -108,7 +102,7 @@ class Terminal {
     return {};
   }
 
-  foedus::Status run_payment(std::uint32_t w) {
+  [[gnu::noinline]] foedus::Status run_payment(std::uint32_t w) {
     PaymentInput input = source_.payment(random_, w, date_now());
     input.worker = history_worker_;
     input.history_number = ++history_number_;
@@ -116,7 +110,14 @@ class Terminal {
         [&](typename B::Txn& txn) { return payment<B>(txn, tables_, input, payment_); });
   }
 
-  foedus::Status run_delivery(std::uint32_t w, DeliveredBelow& below) {
+  [[gnu::noinline]] foedus::Status run_order_status(std::uint32_t w) {
+    const OrderStatusInput input = source_.order_status(random_, w);
+    return worker_.read_only([&](typename B::Txn& txn) {
+      return order_status<B>(txn, tables_, input, order_status_);
+    });
+  }
+
+  [[gnu::noinline]] foedus::Status run_delivery(std::uint32_t w, DeliveredBelow& below) {
     const DeliveryInput input = source_.delivery(random_, w, date_now());
     FOEDUS_CHECK(worker_.transact(
         [&](typename B::Txn& txn) { return delivery<B>(txn, tables_, input, below, delivery_); }));
@@ -124,6 +125,12 @@ class Terminal {
       if (delivery_.o_ids[i] != 0) below[i] = delivery_.o_ids[i] + 1;
     }
     return {};
+  }
+
+  [[gnu::noinline]] foedus::Status run_stock_level(std::uint32_t w) {
+    const StockLevelInput input = source_.stock_level(random_, w);
+    return worker_.read_only(
+        [&](typename B::Txn& txn) { return stock_level<B>(txn, tables_, input, low_stocks_); });
   }
 
   typename B::Worker worker_;
