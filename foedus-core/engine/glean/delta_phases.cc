@@ -6,16 +6,17 @@ namespace foedus::engine {
 
 namespace {
 
-// A delta ends after this time without rows. It is long, because a storage whose delta has ended
-// makes a thousand pages volatile before it gets a new one: too much for a pause between two loads.
+// Time without rows after which a delta ends. This time is long, because a delta should outlast a
+// pause between two loads: a storage gets a new delta only after a thousand puts to rows of
+// snapshot pages, each of which may make a page volatile.
 constexpr std::uint64_t kEmptyUs = 10'000'000;
 
 }  // namespace
 
-// Notes the epoch in which a flag of the storage was set or cleared. Called after that:
+// Notes the current epoch for a flag of the storage. Called after the flag was set or cleared:
 // transactions that begin in a later epoch see the change.
 void DeltaPhases::announce(page::StorageId storage, bool ends) {
-  base::fence_seq_cst();  // order: the flag before the clock: later transactions see it
+  base::fence_seq_cst();  // order: the flag is changed before the epoch is read
   announced_.push_back({storage, parts_.clock->current(), ends});
 }
 
@@ -30,7 +31,7 @@ void DeltaPhases::watch(page::StorageId storage, const storage::InstallCounts& c
 
 void DeltaPhases::step() {
   if (announced_.empty() && empty_.empty()) return;
-  const epoch::Pinned pinned(parts_.clock, parts_.session);  // E17
+  const epoch::Pinned pinned(parts_.clock, parts_.session);  // E17: before is_dropped() is asked
   const auto find = [this](page::StorageId id) -> occ::StorageControl* {
     occ::StorageControl* const control = parts_.catalog->find(id);
     return control == nullptr || control->is_dropped() ? nullptr : control;

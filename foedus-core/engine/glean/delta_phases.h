@@ -32,10 +32,11 @@ class DeltaPhases {
   DeltaPhases(const DeltaPhases&) = delete;
   DeltaPhases& operator=(const DeltaPhases&) = delete;
 
-  // Learns from an installation whether the storage has a new delta, or an empty one.
+  // Learns from an installation of the storage: announces a new delta, and notes since when the
+  // delta has had no rows.
   void watch(page::StorageId storage, const storage::InstallCounts& counts);
-  // Takes announced deltas to their next phase: such a delta takes puts, or ends, once every open
-  // transaction began after the announcement. Announces the end of deltas that stay without rows.
+  // Lets each announced delta take puts, or ends it, once every open transaction began after the
+  // announcement. Announces the end of deltas that have had no rows for long.
   void step();
 
  private:

@@ -1,13 +1,13 @@
 #pragma once
 // DropGoal: the percentage of their memory down to which a glean drops volatile pages.
 //
-//   E44 A glean begins above PageOptions::volatile_percent. If it dropped only the pages above it,
-//       writers would soon fill the memory again: gleans would be small, and each has fixed costs.
-//       So while writers have to wait for room, each glean drops more than the last one, down to a
-//       third of volatile_percent. While they do not wait, each drops less than the last one: pages
-//       in memory spare reads. If gleans are cheap (GleanScheduler::begin_percent()), the next one
-//       begins halfway between the goal and volatile_percent: the gleaner does not rest while
-//       writers wait.
+//   E44 A glean begins when volatile pages take more than PageOptions::volatile_percent of their
+//       memory. If gleans dropped only the pages above that limit, writers would soon reach the
+//       limit again: gleans would be small, and each has fixed costs. So while writers have to wait
+//       for room, each glean drops more than the last one, down to a third of volatile_percent.
+//       While writers do not wait, each glean drops less than the last one: pages in memory spare
+//       reads. If gleans are cheap (GleanScheduler::begin_percent()), the next one begins halfway
+//       between the goal and volatile_percent: the gleaner does not rest while writers wait.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ class DropGoal {
   static constexpr std::uint32_t kMoreRoom = 10;
   static constexpr std::uint32_t kLessRoom = 1;
 
-  std::uint32_t room_ = 0;  // volatile_percent less the goal, if pages are above it
+  std::uint32_t room_ = 0;  // by how much a goal is below volatile_percent
   std::uint32_t percent_ = 0;
 };
 

@@ -11,14 +11,14 @@ namespace {
 
 // Bytes of a segment that a mapper holds in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
-// Least memory of a reducer. Half of its inbox, which is three eighths of it, has room for the
-// largest row and for chunks of two runs (G20).
+// Least memory of a reducer. Half of the reducer's inbox takes three eighths of this memory. That
+// half has room for the largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
 // Limits of the page samples by which a glean divides storages among reducers; a sample has 16
-// bytes. The first two are for one storage, of which the gleaner makes up to 512 groups: some
-// samples of each group are enough. The last limit is for all storages together.
+// bytes. The first two limits are for one storage: the gleaner divides a storage into up to 512
+// groups, and some samples of each group are enough. The last limit is for all storages together.
 constexpr std::size_t kPageSamplesMax = 64u << 10;
 constexpr std::size_t kPageSamplesMin = 1u << 10;
 constexpr std::size_t kAllPageSamplesMax = 1u << 20;
@@ -55,7 +55,8 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   const std::uint32_t reducers = std::max(options.reducers, tasks_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
-  // Open has checked kRequire, so a glean that does not get the facility now goes on without it.
+  // kRequire becomes kTry here: open() has made sure that the facility exists, and a glean that
+  // does not get it now goes on without it.
   if (parts_.options->pages.huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
   if (parts_.options->pages.numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
   order.memory = tail == nullptr ? &memory_ : nullptr;
@@ -86,7 +87,7 @@ void GleanOrders::sample_pages(GleanOrder* order) const {
   if (order->reducers == 1) return;
   const std::size_t samples_max = samples_for_each(order->storages.size());
   for (std::size_t i = 0; i < order->storages.size(); ++i) {
-    const epoch::Pinned pinned(parts_.clock, parts_.session);  // E17
+    const epoch::Pinned pinned(parts_.clock, parts_.session);  // E17: before is_dropped() is asked
     const occ::StorageControl* const control = parts_.catalog->find(order->storages[i].id);
     if (control == nullptr || control->is_dropped()) continue;
     storage::PageSamples samples(samples_max);

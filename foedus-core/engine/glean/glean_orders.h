@@ -45,12 +45,13 @@ class GleanOrders {
   GleanOrders(const GleanOrders&) = delete;
   GleanOrders& operator=(const GleanOrders&) = delete;
 
-  // Returns the part that all orders have: device, tasks and memory. It has at least `tasks_min`
-  // mappers and as many reducers, if they fit into the gleaner's memory and `bytes_beside` more.
-  // `tail`: a recovered tail, whose memory is not available; null: there is none.
+  // Returns the part that all orders have: device, tasks and memory. The order has at least
+  // `tasks_min` mappers and as many reducers, if they fit into the gleaner's memory plus
+  // `bytes_beside`. `tail`: a recovered tail, whose memory the glean cannot use; null: there is no
+  // tail.
   GleanOrder base(std::uint32_t tasks_min, std::uint64_t bytes_beside, const Unapplied* tail);
   // Returns the order for all durable log that `previous` (null: there is no snapshot) does not
-  // cover. If there is none, the order has no segments.
+  // cover. If there is no such log, the order has no segments.
   GleanOrder next(const snapshot::Manifest* previous, const Unapplied* tail);
   // Frees the memory that was kept from the last glean.
   void free_memory() { memory_.clear(); }
@@ -60,7 +61,7 @@ class GleanOrders {
 
   const Parts parts_;
   // Reducers' memory, kept from one glean to the next: page faults of new memory take a third of a
-  // mapper's time. Freed once no glean was due for a while.
+  // mapper's time. Freed if no glean has begun for a while.
   std::vector<numa::SocMemory> memory_;
 };
 

@@ -24,7 +24,8 @@ Result<GleanReport> GleanRequests::wait(std::uint64_t request) {
   });
   const std::lock_guard lock(mutex_);
   if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
-  // answer_ alone does not tell: it may be the failure of a later glean.
+  // answer_ alone does not tell whether this request got its glean: answer_ may be the error of a
+  // later glean.
   if (fulfilled_ < request) return answer_;
   return report_;
 }

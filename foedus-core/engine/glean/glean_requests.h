@@ -50,7 +50,8 @@ class GleanRequests {
   std::uint64_t newest() const;
   // Returns whether a request has no answer.
   bool is_waiting() const;
-  // Tells all requests up to `request`, and all calls that wait for a snapshot, how a glean ended.
+  // Tells all requests up to `request` how a glean ended. Tells an error also to all calls that
+  // wait for a snapshot.
   void answer(std::uint64_t request, Status status) noexcept;
   // Tells the progress of a glean to the last request that has a sink for it and no answer yet.
   void tell(const GleanProgress& progress) const;
@@ -67,7 +68,7 @@ class GleanRequests {
   std::uint64_t answered_ = 0;   // requests up to this one are answered
   std::uint64_t fulfilled_ = 0;  // requests up to this one got a successful glean
   bool has_ended_ = false;       // end() was called: no glean answers any more
-  Status answer_;                // the last one
+  Status answer_;                // how the last glean ended
   GleanReport report_;                           // of the last successful glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
   std::uint64_t progress_request_ = 0;           // its number

@@ -12,8 +12,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kDueLookUs = 20'000;        // between two looks whether a glean is due
-constexpr std::uint64_t kEarlyLookUs = 5'000;       // instead, if a glean begins early (E44)
-constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // memory is kept so long after a glean began
+constexpr std::uint64_t kEarlyLookUs = 5'000;       // the same, if gleans begin early (E44)
+constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // memory is kept this long after a glean began
 constexpr std::uint64_t kNextGleanUs = 2'000'000;   // between two gleans, if the first has failed
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<GleanReport> GleanScheduler::glean(const GleanProgressSink& progress) {
 }
 
 // Gives up the last glean after twice `most_us`: the estimate may be wrong, and close() waits for
-// it.
+// that glean.
 void GleanScheduler::make_last(std::uint64_t most_us) {
   if (parts_.tail->has_tail()) return;
   const std::uint64_t behind = parts_.forecast->log_behind();
@@ -36,15 +36,16 @@ void GleanScheduler::make_last(std::uint64_t most_us) {
     return;
   if (parts_.forecast->us_of(behind) > static_cast<double>(most_us)) return;
   last_until_us_.store_relaxed(parts_.runtime->now_us() + 2 * most_us);  // order: last_until_us()
-  // The task reports a failure to the operator.
+  // A failure is ignored here: the gleaner's task reports it to the operator.
   base::trying([this] { (void)glean({}).is_ok(); });
 }
 
 // ---- the task
 
-// Returns the percentage of their memory above which volatile pages cause a glean. It is lowered
-// (E44) only if the glean will write little more than was logged, as for rows in key order. For
-// random rows, fewer and larger gleans write less.
+// Returns the percentage of their memory above which volatile pages cause a glean. This is less
+// than volatile_percent (E44) only if the glean is expected to write at most twice the bytes that
+// were logged, as for rows in key order. For random rows, fewer and larger gleans write less in
+// total.
 std::uint32_t GleanScheduler::begin_percent(std::uint64_t log_bytes) const {
   const std::uint32_t percent = parts_.options->pages.volatile_percent;
   const bool is_cheap =
@@ -62,8 +63,8 @@ bool GleanScheduler::is_due(Drop* drop) const {
   if (parts_.newest->has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (parts_.snapshots->is_awaited()) return true;
   const std::uint64_t behind = parts_.forecast->log_behind();
-  // A snapshot covers whole durable epochs. Log bytes alone are not enough: they may not be
-  // durable.
+  // New log bytes alone make no glean due: a snapshot covers whole durable epochs, and these bytes
+  // may not be durable yet.
   if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = parts_.options->glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
@@ -122,7 +123,7 @@ std::uint64_t GleanScheduler::step() {
 void GleanScheduler::recover() {
   parts_.recovery->run();
   has_recovered_ = parts_.state->recovery_status().is_ok();
-  if (has_recovered_) parts_.pool->allow_lending();  // recovery has borrowed what it needs
+  if (has_recovered_) parts_.pool->allow_lending();  // recovery borrows no more, so the cache may
 }
 
 // Removes files that no transaction reads any more. A failure is told to the operator, but answers
@@ -157,7 +158,8 @@ Status GleanScheduler::run(Drop drop) {
                                                 parts_.requests->tell(progress);
                                               },
                                               &report));
-  // If the covered epoch is the same, make() has returned the manifest that there was.
+  // If there was nothing to glean, make() has returned the newest manifest, whose covered epoch is
+  // published already: `is_news` is false.
   running.has_snapshot(report, manifest.covered > parts_.snapshots->covered());
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   parts_.newest->set(manifest);
@@ -165,7 +167,7 @@ Status GleanScheduler::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = parts_.runtime->now_us();
   running.at({.stage = GleanStage::kInstall});
-  (void)parts_.installer->take_cpu_us();  // discards that of an installation that failed
+  (void)parts_.installer->take_cpu_us();  // discards the time of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(parts_.installer->install(manifest, drop, &report));
   FOEDUS_CHECK(parts_.installer->settle(manifest, before));
@@ -194,7 +196,8 @@ Status GleanScheduler::run_last() {
   return parts_.retention->remove_superseded();
 }
 
-// Makes the next snapshot. Returns the newest one if nothing has become durable since.
+// Makes the next snapshot, and returns its manifest. Returns the newest manifest if nothing has
+// become durable since that was made.
 Result<snapshot::Manifest> GleanScheduler::make(const GleanProgressSink& progress,
                                                 GleanReport* report) {
   FOEDUS_CHECK(parts_.newest->look_again());

@@ -62,8 +62,8 @@ class GleanScheduler final : public base::Task {
   // ---- any thread ----------------------------------------------------------------------------
 
   // Has the gleaner's task make a snapshot that covers all commits so far, install it, and drop all
-  // volatile pages that did not change since. Returns the error of a glean that failed; the data
-  // are the same then.
+  // volatile pages without newer changes. Returns the error of a glean that failed; such a glean
+  // changes no data.
   Result<GleanReport> glean(const GleanProgressSink& progress);
   // Makes a last snapshot, which covers all commits, if that is expected to take `most_us` at most.
   // The log makes all commits durable anyway, so only the operator is told of a failure.
@@ -88,15 +88,15 @@ class GleanScheduler final : public base::Task {
   Result<snapshot::Manifest> make(const GleanProgressSink& progress, GleanReport* report);
   std::uint64_t last_until_us() const {
     return last_until_us_
-        .load_relaxed();  // order: relaxed, the request for the last glean orders it
+        .load_relaxed();  // order: relaxed, stored before the mutex of GleanRequests::add()
   }
 
   const Parts parts_;
 
   // Used by step().
-  bool has_recovered_ = false;      // recovery has left work to reclaim_recovered()
+  bool has_recovered_ = false;      // recovery succeeded; reclaim_recovered() has to follow
   std::uint64_t last_us_;           // when the last glean began
-  std::uint64_t step_request_ = 0;  // the last request when the step began
+  std::uint64_t step_request_ = 0;  // the step answers the requests up to this one
 
   // Time at which the glean of make_last() is given up; 0: there is none. Own synchronization.
   base::AtomicWord<std::uint64_t> last_until_us_;

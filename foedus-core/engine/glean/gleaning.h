@@ -1,7 +1,7 @@
 #pragma once
-// Gleaning: the parts of an open database that make its snapshots, each of which uses those before
-// it. They run in the gleaner's task, except that the throttle has its own task. Some of their
-// functions can be called by any thread.
+// Gleaning: the parts of an open database that make its snapshots. Each part uses only parts that
+// are listed before it. The parts run in the gleaner's task, except that the throttle has its own
+// task. Some of their functions can be called by any thread.
 //
 //   newest      the newest manifest (E27)
 //   requests    calls that wait for a glean
@@ -43,8 +43,8 @@ class Gleaning {
     SessionMemory* session_memory = nullptr;
     UnappliedTail* unapplied = nullptr;
     const OperatorLog* operator_log = nullptr;
-    // Slots of the clock that no other thread uses: that of the gleaner's task, and the first of
-    // those of the install threads.
+    // Slots of the clock that no other thread uses. `session`: the slot of the gleaner's task.
+    // `install_sessions`: the first slot of the install threads.
     std::uint32_t session = 0;
     std::uint32_t install_sessions = 0;
   };

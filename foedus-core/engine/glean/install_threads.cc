@@ -41,13 +41,14 @@ InstallThreads::InstallThreads(const Parts& parts, std::uint32_t count, const Wo
   for (std::uint32_t i = 1; i < count; ++i) {
     const std::uint32_t soc = i % parts.topology->socs();
     threads_.push_back(std::make_unique<Thread>(this, i, soc));
-    threads_.back()->pages.fill_stock();  // an exchange of pages takes free pages
+    threads_.back()->pages.fill_stock();  // the installation itself takes free pages
     workers_.push_back({&threads_.back()->pages, parts.first_slot + i - 1, soc});
   }
 }
 InstallThreads::~InstallThreads() = default;
 
-// Starts the threads. Without memory, some are not started, and the other workers do their share.
+// Starts the threads, once in an installation. If memory runs out, some threads are not started,
+// and the other workers do their share.
 void InstallThreads::start() {
   if (std::exchange(has_tried_, true)) return;
   for (const auto& thread : threads_) thread->pages.fill_stock();
@@ -65,8 +66,8 @@ void InstallThreads::stop() {
   has_tried_ = false;
 }
 
-// Does the work in all threads and in the caller's. When the caller finds no more work, a thread
-// that has not begun is told not to begin: it may get no processor for long.
+// Does the work in all threads and in the caller's. When the caller finds no more work, it lets no
+// thread begin any more: it would have to wait for a thread that may get no processor for long.
 void InstallThreads::run(const std::function<void(std::size_t)>& work) {
   start();
   {

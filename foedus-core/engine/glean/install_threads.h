@@ -61,10 +61,10 @@ class InstallThreads final : public storage::InstallWorkers {
   std::span<const Worker> workers() const override { return workers_; }
   void run(const std::function<void(std::size_t)>& work) override;
 
-  // Returns pages that the threads have dropped to the pool, if they are due. REQUIRES, as the next
-  // two functions do: no run() is in progress.
+  // Gives pages that the threads have dropped back to the pool, if no transaction can look at them
+  // any more. REQUIRES, as the next two functions do: no run() is in progress.
   void reclaim();
-  // Returns the number of dropped pages that wait for their epochs.
+  // Returns the number of dropped pages at which transactions may still look.
   std::uint64_t retired_count() const;
   // Returns the processor time of the threads that were started, since the last call.
   std::uint64_t take_cpu_us();

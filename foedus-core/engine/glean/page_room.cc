@@ -18,8 +18,8 @@ constexpr std::uint64_t kRoomPart = 16;  // it is enough if this part of all pag
 }  // namespace
 
 // Calls in all pages that the cache has borrowed, which takes an epoch or two (K14). Returns
-// whether any came back. It takes all of them, because a large transaction needs more than its last
-// try got.
+// whether any came back. Calls in all borrowed pages, because a large transaction needs more pages
+// than its last try got.
 bool PageRoom::call_in_lent() {
   page::PagePool& pool = *parts_.pool;
   const std::uint64_t begin_us = parts_.runtime->now_us();
@@ -58,13 +58,14 @@ bool PageRoom::make() {
 }
 
 // Returns whether a transaction has been open for longer than `waited_us`, so that it may look at
-// dropped pages. A session in transact() that waits here has no open transaction between two tries.
+// dropped pages. Sessions whose threads wait here do not count: between two tries of transact() a
+// session has no open transaction.
 bool PageRoom::is_kept_waiting(std::uint64_t waited_us) const {
   const std::uint64_t now_us = parts_.runtime->now_us();
   bool is_kept = false;
   parts_.sessions->for_each([&](EngineSession& session) {
     const SessionSlot& slot = session.slot();
-    // order: relaxed twice: what has begun or ended meanwhile is seen at the next look.
+    // order: relaxed twice: a transaction that begins or ends meanwhile is seen at the next look.
     if (!occ::TxnTurn::is_open(slot.turn.load_relaxed())) return;
     is_kept |= slot.since_us.load_relaxed() + waited_us < now_us;
   });

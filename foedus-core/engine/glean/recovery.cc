@@ -30,8 +30,8 @@ Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   manifest_ = std::move(newest);
   if (!manifest_.has_value()) return {};
   FOEDUS_CHECK(publish_found());
-  // The snapshot's epochs are durable, too. The log's cut, announced before, may be an earlier one,
-  // since the log has no marks of epochs without a record (L18).
+  // The snapshot's epochs are durable, too. make_cut_durable() has announced the epoch of the log's
+  // cut, which may be earlier, since the log has no marks of epochs without a record (L18).
   parts_.durability->announce(manifest_->covered);
   for (const snapshot::ManifestStorage& one : manifest_->storages) {
     parts_.catalog->announce_found(
@@ -40,8 +40,8 @@ Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   return {};
 }
 
-// Makes the found snapshots readable. A damaged manifest of an older one is reported and removed;
-// only damage of the newest one is an error, because the database needs that one alone.
+// Makes the found snapshots readable. If the manifest of an older snapshot is damaged, reports and
+// removes it. Only a damaged newest manifest is an error: the database needs no older snapshot.
 Status Recovery::publish_found() {
   FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
              snapshot::find_manifests(parts_.device));
@@ -50,7 +50,8 @@ Status Recovery::publish_found() {
     if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
       parts_.operator_log->say(LogLevel::kWarning,
                                "an old snapshot is lost: " + manifest.status().message());
-      // While the damaged manifest is there, any older file may be its own, and none is removed.
+      // While the damaged manifest exists, any older file may belong to it, so no older file could
+      // be removed.
       FOEDUS_CHECK(device::unless_gone(snapshot::remove_manifest(parts_.device, number)));
       continue;
     }
@@ -82,10 +83,10 @@ Status Recovery::check_given_up() const {
   return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
 }
 
-// Returns whether the rows of the tail may wait while the open database makes the snapshot. Those
-// of a short tail, or of one that is not in memory, may not: its snapshot is made at once. In
-// storages that have no page in a snapshot yet, all rows have to be applied to volatile pages
-// (E41), so only a few of these may wait.
+// Returns whether the rows of the tail may wait while the open database makes the snapshot. Rows of
+// a short tail, or of a tail that is not in memory, may not wait: the tail's snapshot is made at
+// once. If a keyed storage or array has no page in a snapshot yet, all its rows have to be applied
+// to volatile pages (E41), so only a few such rows may wait.
 bool Recovery::can_wait(const SortedTail& tail) const {
   const std::uint64_t touch_bytes = parts_.options->glean.touch_bytes;
   if (!tail.is_in_memory() || tail.bytes() < touch_bytes) return false;
@@ -127,12 +128,12 @@ Status Recovery::glean_tail(RecoveredCatalog* found) {
   // If the tail has no records, no snapshot is made. Otherwise a database that is opened often
   // would soon keep only copies of one snapshot.
   if (previous != nullptr && !found->has_news) return {};
-  // The first snapshot of a database is not made without storages. A later one is, after all
-  // storages were dropped: only then can the files of the earlier one be removed.
+  // Without storages, no first snapshot is made. But after all storages were dropped, a later
+  // snapshot without storages is made: only then can the files of the earlier snapshots be removed.
   if (previous == nullptr && found->storages.empty()) return {};
   BorrowedMemory borrowed(parts_.session_memory, bytes_to_borrow());
   GleanOrder order = parts_.orders->base(kTasksMin, borrowed.bytes(), nullptr);
-  order.memory = nullptr;  // later gleans have reducers of another size
+  order.memory = nullptr;  // not kept: later gleans have reducers of another size
   order.reads_ahead = true;
   order.segments = std::move(tail.segments);
   order.previous = previous;
@@ -198,9 +199,9 @@ Status Recovery::glean_tail_in_room(RecoveredCatalog* found) {
 }
 
 // Removes files that the newest snapshot does not need and no transaction reads. Moves live pages
-// only if far too many pages are superseded, because earlier runs were too short to do so.
-// Otherwise the open database moves them later, while no caller waits. Moves none if rows of a tail
-// wait: the tail's snapshot is made from the snapshot that was found.
+// only if far too many pages are superseded: that happens if earlier runs were too short to move
+// them. Otherwise the open database moves them later, while no caller waits. Moves none if rows of
+// a tail wait: the tail's snapshot is made from the snapshot that was found.
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;
@@ -231,7 +232,7 @@ Status Recovery::recover() {
   FOEDUS_CHECK(parts_.log->start(parts_.clock));
   FOEDUS_SYNC_POINT("recovery:log_started");
   if (!manifest_.has_value()) return {};
-  return parts_.log->remove_segments_up_to(manifest_->covered);  // E16
+  return parts_.log->remove_segments_up_to(manifest_->covered);  // E16: the manifest is durable
 }
 
 }  // namespace foedus::engine

@@ -14,12 +14,13 @@
 //       storages without the precautions of a running database. For the removal of files, only the
 //       rule for snapshot readers holds (E52, E53).
 //   E24 A thread that waits for the end of recovery holds no mutex that run() takes. In particular,
-//       it locks the catalog's mutex after the wait.
+//       it locks the catalog's mutex after the wait. Otherwise the thread and run() would wait for
+//       each other.
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
-//       which the next open recovers the same. Until the log begins, recovery adds only snapshots
-//       of what the directory holds. It removes only snapshots that are superseded or damaged, and
-//       log segments that the newest snapshot covers. "Log cut" removes what is left of these
-//       segments once the log has begun.
+//       which the next open recovers the same data. Until the log begins, recovery adds only
+//       snapshots of what the directory holds. It removes only snapshots that are superseded or
+//       damaged, and log segments that the newest snapshot covers. The last step, "log cut",
+//       removes the rest of these segments once the log has begun.
 
 #include <cstdint>
 #include <memory>

@@ -18,13 +18,13 @@ constexpr std::uint64_t kUnusedPagesLookUs = 500;  // between two looks at retir
 constexpr std::uint64_t kPagesWaitUs = 20'000;     // longest wait for these between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
-constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
+constexpr std::uint64_t kSettleUs = 1'000'000;  // between two calls of settle() by an idle gleaner
 
 }  // namespace
 
 SnapshotInstaller::SnapshotInstaller(const Parts& parts)
     : parts_(parts), pages_(parts.pool, parts.clock, 0) {
-  pages_.fill_stock();  // an exchange of pages takes free pages
+  pages_.fill_stock();  // the installation itself takes free pages
   const std::uint64_t most = parts.pool->bytes_max() / kPageBytesPerInstaller;
   const auto installers =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(parts.options->glean.installers, most));
@@ -51,7 +51,7 @@ void SnapshotInstaller::set_installed(const snapshot::Manifest& manifest) {
   }
 }
 
-// Returns the number of dropped pages that wait for their epochs.
+// Returns the number of dropped pages at which transactions may still look.
 std::uint64_t SnapshotInstaller::retired_count() const {
   const std::uint64_t others = threads_ == nullptr ? 0 : threads_->retired_count();
   return pages_.retired_count() + others;
@@ -136,15 +136,15 @@ Status SnapshotInstaller::install_storage(const snapshot::ManifestStorage& stora
   const auto known = needed_from_.find(storage.id);
   const page::SnapshotNumber installed =
       known == needed_from_.end() ? page::SnapshotNumber{} : known->second;
-  // The first snapshot of a storage needs its entry before pointers lead to the snapshot: if the
-  // installation fails half way, oldest_needed() then counts it.
+  // A storage gets its entry before any of its pointers leads to its first snapshot: if the
+  // installation fails half way, oldest_needed() counts that snapshot.
   needed_from_.try_emplace(storage.id, of.number);
   epoch::EpochClock& clock = *parts_.clock;
   std::vector<std::uint64_t> files;
   for (const snapshot::ManifestFile& file : of.files) {
     files.push_back(page::SnapshotPageId(file.snapshot, file.soc, 0).word());
   }
-  const epoch::Pinned pinned(&clock, parts_.session);  // E17
+  const epoch::Pinned pinned(&clock, parts_.session);  // E17: before is_dropped() is asked
   Result<storage::InstallCounts> counts = storage::InstallCounts();
   occ::StorageControl* const control = parts_.catalog->find(storage.id);
   if (control != nullptr && !control->is_dropped()) {
@@ -180,7 +180,7 @@ Status SnapshotInstaller::settle(const snapshot::Manifest& manifest, page::Snaps
       const auto needed = needed_from_.find(storage.id);
       if (needed == needed_from_.end() || needed->second >= before) continue;
       is_settled = false;
-      GleanReport again;  // nothing is dropped
+      GleanReport again;  // not read: nothing is dropped
       FOEDUS_CHECK(install_storage(storage, manifest, Drop::kNone, nullptr, &again));
       reclaim();
     }

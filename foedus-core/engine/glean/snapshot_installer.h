@@ -33,8 +33,8 @@
 
 namespace foedus::engine {
 
-// Which volatile pages an installation drops: none, as many as the drop goal asks for (kUnused:
-// those with the mark of use are spared), or all that can be dropped.
+// Which volatile pages an installation drops. kUnused and kAsNeeded: as many as the drop goal asks
+// for; kUnused spares pages with the mark of use. kAll: all that can be dropped.
 enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
 
 class SnapshotInstaller {
@@ -53,8 +53,8 @@ class SnapshotInstaller {
     const GleanRequests* requests = nullptr;
     DeltaPhases* deltas = nullptr;
     const OperatorLog* operator_log = nullptr;
-    // Slots of the clock that no other thread uses: that of the gleaner's task, and the first of
-    // those of the install threads.
+    // Slots of the clock that no other thread uses. `session`: the slot of the gleaner's task.
+    // `install_sessions`: the first slot of the install threads.
     std::uint32_t session = 0;
     std::uint32_t install_sessions = 0;
   };
@@ -66,11 +66,12 @@ class SnapshotInstaller {
   // kAsNeeded, spares pages used since the last installation (CLOCK's second chance). If too many
   // pages stay, the next glean is due soon, and drops those that were not used again. If less than
   // an eighth of all pages is free, goes over the storages again at once, and drops used pages,
-  // too: an exchange of pages takes free pages, which each round makes for the next.
+  // too. Installing takes free pages itself, so each round makes room for the next one.
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
-  // Installs again, dropping nothing, in storages that may still lead to snapshots before `before`
-  // (O16), because sessions were at work on their pages. A session is hardly ever on the same page
-  // at the next round. Gives up after some rounds; see oldest_needed().
+  // Installs again, dropping nothing, in storages whose volatile pages may still lead to snapshots
+  // before `before`. The installer may miss pointers that sessions move meanwhile (O16), and a
+  // session hardly ever does so on the same page at the next round. Gives up after some rounds:
+  // oldest_needed() then still returns the earlier snapshot.
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   // Does settle() for the newest snapshot, since no glean does it while nothing is written. Returns
   // false if that was not needed, was done a moment ago, or failed. The operator is told of a
@@ -108,7 +109,7 @@ class SnapshotInstaller {
 
   DropGoal drop_goal_;                  // of the last installation
   std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
-  std::uint64_t settled_us_ = 0;        // when settle_while_idle() last looked
+  std::uint64_t settled_us_ = 0;        // when settle_while_idle() last called settle()
   std::uint64_t installations_ = 0;
   // For each storage, a snapshot: no volatile page leads to pages that only earlier snapshots have
   // (E16). A storage that was never installed, or was dropped, has no entry.

@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 constexpr std::uint64_t kReadersLookUs = 500;
 constexpr std::uint64_t kDiskFactor = 3;
-constexpr std::uint64_t kDiskPagesFree = 1024;  // beside kDiskFactor for each live page
-constexpr std::uint64_t kMovedShare = 4;  // a move is expected to write this part of live pages
+constexpr std::uint64_t kDiskPagesFree = 1024;  // besides kDiskFactor pages for each live page
+constexpr std::uint64_t kMovedShare = 4;  // a move should write 1/kMovedShare of the live pages
 
 }  // namespace
 
@@ -51,7 +51,8 @@ void SnapshotRetention::make_tier_room() {
   if (!moved.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, moved);
 }
 
-// Returns the number of pages in all snapshot files. A file exists as long as a manifest lists it.
+// Returns the number of pages in all snapshot files. Adds up the files of all manifests, because a
+// file exists as long as a manifest lists it.
 Result<std::uint64_t> SnapshotRetention::pages_of_files() const {
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(parts_.device));
   std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint64_t> files;
@@ -90,8 +91,8 @@ Status SnapshotRetention::give_up_older() {
   return {};
 }
 
-// Moves live pages out of mostly superseded files. `manifest` is replaced by the newest one, which
-// has the same snapshot, with the new files if pages have moved.
+// Moves live pages out of mostly superseded files. Replaces `manifest` by the newest manifest,
+// which is of the same snapshot, and lists the new files if pages have moved.
 Status SnapshotRetention::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(parts_.newest->restore_lost());
   *manifest = *parts_.newest->get();
@@ -122,13 +123,13 @@ void SnapshotRetention::reclaim_recovered() {
 }
 
 void SnapshotRetention::stamp_removal() {
-  base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
+  base::fence_seq_cst();  // order: E3: the pointers are changed before the epoch is read
   removal_stamp_ = parts_.clock->current();
   stamped_installation_ = parts_.installer->installations();
 }
 
-// Stamps and removes files, once transactions up to the stamp have ended. If that takes too long, a
-// later step removes them.
+// Sets the stamp, and removes files once the transactions up to the stamp have ended. If that takes
+// too long, a later step removes the files.
 Status SnapshotRetention::wait_and_remove() {
   epoch::EpochClock& clock = *parts_.clock;
   stamp_removal();
@@ -147,7 +148,7 @@ Status SnapshotRetention::remove_unread() {
 
 Status SnapshotRetention::remove_if_unread() {
   // The stamp does not count if an installation came after it. Transactions that began in between
-  // may have seen pointers to pages that are superseded only since then.
+  // may have seen pointers to pages that are superseded only since that installation.
   if (stamped_installation_ != parts_.installer->installations()) removal_stamp_ = {};
   if (!removal_stamp_.is_valid() || parts_.clock->reclaimable() < removal_stamp_) return {};
   removal_stamp_ = {};
@@ -186,7 +187,7 @@ Status SnapshotRetention::remove_superseded() {
   device::OpenFiles removed;
   Status status = snapshot::remove_obsolete_snapshots(parts_.device, keep, parts_.caches->files(),
                                                       parts_.caches->pages(), &removed);
-  closer_.close(std::move(removed));  // E50
+  closer_.close(std::move(removed));  // frees the blocks later (E50)
   return status;
 }
 

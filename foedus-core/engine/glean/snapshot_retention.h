@@ -3,14 +3,14 @@
 // live pages out of mostly superseded files, and removes manifests and files that are not needed.
 //
 //   E16 The log is cut only up to what a durable manifest covers. For each storage the installer
-//       knows the oldest snapshot that something volatile may lead to (O16). Manifests before the
-//       oldest of these snapshots, and files that only they list, are removed. The removal waits
-//       until transactions that may have seen older pointers have ended. It spares manifests that
-//       are read or kept.
+//       knows the oldest snapshot to which a volatile page or root pointer may lead (O16).
+//       Manifests before the oldest of these snapshots, and files that only they list, are removed.
+//       The removal waits until transactions that may have seen older pointers have ended. It
+//       spares the manifests and files of snapshots that are read or kept.
 //   E37 The files of snapshots take at most three pages for each live page, plus 4 MiB. The pages
 //       that a glean or a move is about to write count. If the files would take more, snapshots
 //       before the newest are kept no longer. Files that a transaction reads stay: the gleaner's
-//       task waits for that transaction, but not for long.
+//       task waits for that transaction, but not for long, so the bound may be exceeded.
 //   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
 //       next glean sorts. A glean or a move waits for that task before it writes its first page, so
 //       E37 holds.
@@ -55,9 +55,9 @@ class SnapshotRetention {
 
   // Takes over a durable manifest without an installation, and makes its snapshot readable. From
   // then on no volatile page is taken to lead to an earlier snapshot: remove_superseded() removes
-  // those that are neither kept nor read. `is_newest`: false for a manifest found at open if a
-  // newer one follows; see NewestManifest::set_older(). REQUIRES: no transaction follows pointers
-  // of volatile pages to earlier snapshots any more.
+  // earlier snapshots that are neither kept nor read. `is_newest`: false for a manifest found at
+  // open if a newer one follows; see NewestManifest::set_older(). REQUIRES: no transaction follows
+  // pointers of volatile pages to earlier snapshots any more.
   void take_uninstalled(const snapshot::Manifest& manifest, bool is_newest = true);
   // Removes manifests and files that are not needed (E16, E53). A later call tries those again that
   // could not be removed. REQUIRES: no transaction, open now or later, can follow a pointer of a
@@ -68,12 +68,13 @@ class SnapshotRetention {
 
   // Makes room for `pages` more pages within the bound of snapshot files (E37). If there is too
   // little, lets kept snapshots before the newest one expire, settles storages that still lead to
-  // these, and removes them.
+  // such snapshots, and removes the snapshots.
   Status make_disk_room(std::uint64_t pages);
   // Returns once all blocks of removed files are free (E50).
   void wait_for_blocks() { closer_.wait(); }
-  // Moves live pages out of mostly superseded files, and removes files (E16). If this fails, a
-  // later glean or open() removes the rest. `manifest`: the newest one, which is installed.
+  // Moves live pages out of mostly superseded files, and removes files that are not needed any more
+  // (E16). If this fails, a later glean or open() removes the rest. `manifest`: the newest one,
+  // which is installed.
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   // Moves pages and removes files after recovery, which leaves this work because callers wait for
   // its end.

@@ -75,7 +75,8 @@ void TailGlean::has_failed(Status status, std::uint64_t request, std::uint64_t n
   if (!freed.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, freed);
 }
 
-// Ends the waiting rows, once nothing volatile leads to pages that lack them (E41).
+// Ends the waiting rows, once no volatile page leads to pages of earlier snapshots, which lack
+// these rows (E41).
 Status TailGlean::end_rows() {
   const std::optional<snapshot::Manifest> newest = parts_.newest->get();
   FOEDUS_CHECK(parts_.installer->settle(*newest, number_));
@@ -98,9 +99,9 @@ Status TailGlean::glean() {
     FOEDUS_TRY(made, rows()->tail().compose(&report));
   }
   parts_.newest->set(*made);
-  FOEDUS_CHECK(parts_.log->remove_segments_up_to(made->covered));  // E16
+  FOEDUS_CHECK(parts_.log->remove_segments_up_to(made->covered));  // E16: the manifest is durable
   const std::uint64_t install_us = parts_.runtime->now_us();
-  (void)parts_.installer->take_cpu_us();  // discards that of an installation that failed
+  (void)parts_.installer->take_cpu_us();  // discards the time of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(parts_.installer->install(*made, Drop::kAsNeeded, &report));
   FOEDUS_CHECK(parts_.installer->settle(*made, before));

@@ -1,10 +1,11 @@
 #pragma once
 // TailGlean: makes the snapshot of a tail that recovery has sorted (unapplied.h), and then ends the
-// waiting rows of the tail. Before that snapshot no other one is made (E40).
+// wait of the tail's rows: operations look for no waiting rows any more. No other snapshot is made
+// before that of the tail (E40).
 //
 //   take() ──► snapshot durable ──► installed ──► rows ended (E41) ──► memory freed
 //
-// Used by the gleaner's task, but for has_tail().
+// Used by the gleaner's task. Any thread may call has_tail().
 
 #include <cstdint>
 #include <memory>
@@ -48,9 +49,10 @@ class TailGlean {
   // Takes over the unapplied tail, whose snapshot will be the next one (E40). Called before
   // recovery is over.
   void take(std::unique_ptr<Unapplied> unapplied);
-  // Makes the tail's snapshot, and in later steps ends its rows and frees its memory. If the
-  // snapshot fails, answers requests up to `request`. Returns false if no other glean may begin
-  // now: the tail's snapshot is not made (E40), or the tail still holds memory that gleans use.
+  // Makes the tail's snapshot, then ends the tail's rows, and in a later step frees its memory. If
+  // the snapshot fails, answers requests up to `request` with the error. Returns false if no other
+  // glean may begin now: the tail's snapshot is not made yet (E40), or the tail still holds memory
+  // that gleans use.
   bool step(std::uint64_t request);
 
   // ---- any thread, after recovery --------------------------------------------------------------
