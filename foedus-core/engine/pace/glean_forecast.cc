@@ -14,8 +14,8 @@ constexpr std::uint64_t kPagesAbove = 4;           // most_pages() adds a page f
 GleanForecast::Running::Running(GleanForecast* forecast)
     : forecast_(forecast),
       log_bytes_(forecast->parts_.log->bytes_written()),
-      log_covered_(forecast->log_covered_.load_relaxed()) {  // order: as log_behind()
-  // order: relaxed all, see backlog().
+      log_covered_(forecast->log_covered_.load_relaxed()) {  // order: relaxed, own word
+  // order: relaxed all, estimates for other threads.
   forecast->running_from_.store_relaxed(log_covered_);
   forecast->running_to_.store_relaxed(log_bytes_);
   forecast->pace_.begin(forecast->size_of(log_bytes_ - log_covered_),
@@ -70,7 +70,7 @@ std::uint64_t GleanForecast::left_of_running() const {
 
 std::uint64_t GleanForecast::backlog() const {
   if (!pace_.is_running()) return log_behind();
-  const std::uint64_t to = running_to_.load_relaxed();  // order: relaxed, as above
+  const std::uint64_t to = running_to_.load_relaxed();  // order: relaxed, an estimate
   const std::uint64_t written = parts_.log->bytes_written();
   return written - std::min(written, to) + left_of_running();
 }
@@ -86,7 +86,7 @@ double GleanForecast::us_to_room() const {
 }
 
 // Learns how many pages a byte of log makes. Ignores gleans of little log: these write many pages a
-// byte, so the estimate would make the next glean due at once.
+// byte, so the estimates for larger gleans would be far too high.
 void GleanForecast::learn_pages(const GleanReport& report, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
   const auto bytes = static_cast<double>(log_bytes);
@@ -97,7 +97,7 @@ void GleanForecast::learn_pages(const GleanReport& report, std::uint64_t log_byt
 }
 
 // The more log a glean has, the more of its records share a page. So a glean with less log than the
-// last one may write as many pages as that, but hardly more than 5 pages for 4 records.
+// last one may write as many pages as the last one did, but hardly more than 5 pages for 4 records.
 std::uint64_t GleanForecast::most_pages(std::uint64_t log_bytes) const {
   const auto records =
       static_cast<std::uint64_t>(records_per_byte_ * static_cast<double>(log_bytes));

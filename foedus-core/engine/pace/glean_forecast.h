@@ -37,8 +37,8 @@ class GleanForecast {
 
   // Returns the bytes of log that no snapshot covers. Log that was found at open does not count.
   std::uint64_t log_behind() const;
-  // Returns the bytes of log_behind() that are still to be processed. Of the running glean's log, a
-  // share counts that is the share of its work that is left.
+  // Returns the bytes of log_behind() that are still to be processed. The running glean's log
+  // counts in the proportion in which the glean's work is not done yet.
   std::uint64_t backlog() const;
   // Returns the microseconds that a glean of `log_bytes` should take, installation included.
   double us_of(std::uint64_t log_bytes) const;
@@ -58,8 +58,8 @@ class GleanForecast {
   // A running glean. It takes all log that was written before it began and is in no snapshot yet.
   class Running {
    public:
-    // Called before the order reads the durable epoch. So the glean's log is estimated too large
-    // only by log that is not durable yet.
+    // Called before the order reads the durable epoch. The glean's log is estimated as all bytes
+    // written so far: too many only by bytes that are not durable yet.
     explicit Running(GleanForecast* forecast);
     ~Running() { forecast_->pace_.end(); }
     Running(const Running&) = delete;
@@ -100,8 +100,8 @@ class GleanForecast {
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
-  // Pages that the same glean wrote per byte of log. The first value is for small updates, each of
-  // another page.
+  // Pages that the last glean with enough log wrote per byte of log. The first value is for small
+  // updates, each of a different page.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
 };
 

@@ -95,7 +95,7 @@ void GleanPace::learn_course(double all_us) {
   if (all_us >= kCourseUsMin && points_passed_ >= kCoursePoints / 2) {
     std::fill(passed_us_.begin() + static_cast<std::ptrdiff_t>(points_passed_), passed_us_.end(),
               all_us);
-    auto& course = courses_[stage_.load_relaxed()];  // order: relaxed, its own store
+    auto& course = courses_[stage_.load_relaxed()];  // order: relaxed, own word
     for (std::size_t i = 0; i < kCoursePoints; ++i) {
       // order: relaxed, an estimate.
       course[i].store_relaxed((course[i].load_relaxed() + passed_us_[i] / all_us) / 2);

@@ -8,12 +8,12 @@
 //   compose   pages to write                records, of all that were mapped
 //   install   volatile pages to look at     nothing, until its end
 //
-// A stage is expected to take as long as the same amount of work took before. The more of it is
-// done, the more the time that it has taken so far counts instead: the work may be of another kind,
-// or the machine busier. Within a stage, time does not grow evenly with progress. Some work follows
-// after the last progress: mapped records are sorted, composed pages are synced. So each stage has
-// a course, learned from earlier gleans: the share of its time that has passed at each share of its
-// progress.
+// A stage is expected to take as long as the same amount of work took before. The more of the stage
+// is done, the more the time that it has taken so far counts instead: the work may be of another
+// kind than before, or the machine busier. Within a stage, time does not grow evenly with progress.
+// Some work follows after the last progress: mapped records are sorted, composed pages are synced.
+// So each stage has a course, learned from earlier gleans: the share of its time that has passed at
+// each share of its progress.
 
 #include <array>
 #include <cstdint>
@@ -32,7 +32,7 @@ struct GleanSize {
 
 class GleanPace {
  public:
-  // The rest of the running glean, in microseconds. The values below: no glean runs.
+  // The rest of the running glean, in microseconds. The default values mean that no glean runs.
   struct Left {
     double us = 0;          // until it ends
     double us_to_room = 0;  // until its snapshot is durable, and the log is cut
@@ -54,7 +54,7 @@ class GleanPace {
   // ---- any thread ----------------------------------------------------------------------------
 
   // Returns the microseconds that a glean of this size is expected to take. If the running glean is
-  // slower or faster than expected, this one is taken to be so, too.
+  // slower or faster than expected, the result is longer or shorter by about the same factor.
   double us_of(const GleanSize& size, std::uint64_t now_us) const;
   bool is_running() const { return since_us_.load_relaxed() != 0; }  // order: a hint
   Left left(std::uint64_t now_us) const;

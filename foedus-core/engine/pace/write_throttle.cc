@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::uint64_t kLookUs = 5'000;     // between two steps without a limit
 constexpr std::uint64_t kGrantUs = 2'000;    // between two grants
-constexpr std::uint64_t kBurstUs = 10'000;   // time of which bytes may be granted ahead of claims
+constexpr std::uint64_t kBurstUs = 10'000;   // time whose bytes may be granted ahead of claims
 constexpr std::uint64_t kWaitUsMin = 200;    // least sleep of a writer: the system adds some 50
 constexpr std::uint64_t kWaitUsMax = 5'000;  // longest sleep, before a look whether it may go on
 constexpr std::uint64_t kReportUs = 10'000'000;
-constexpr std::uint64_t kFreeUs = 2'000'000;  // without a wait, before the operator is told so
+constexpr std::uint64_t kFreeUs = 2'000'000;  // without a wait, then the end of waits is reported
 
 // Shares of the bound of the log. Up to a backlog of kBacklogFree, or of GleanOptions::log_bytes if
-// that is more, writers are not limited. At kBacklogBalance above that, they write at the pace of
-// the gleaner. Then each glean processes the sum of both, and writers add as much while it runs. So
-// twice the sum must be below the bound, with room for gleans that take longer than expected.
+// that is more, writers are not limited. At kBacklogBalance above that, writers write at the pace
+// of the gleaner. Then each glean processes kBacklogFree + kBacklogBalance of the bound, and
+// writers add as much while it runs. So twice that sum must be below 1, with room for gleans that
+// take longer than expected.
 constexpr double kBacklogFree = 0.125;
 constexpr double kBacklogBalance = 0.325;
 // Least multiple of the gleaner's pace at which writers write, reached at twice kBacklogBalance.
@@ -33,9 +34,9 @@ constexpr double kReleaseUsMin = 20'000;
 constexpr double kLeastOfLog = 1e6;  // least limit by log below its bound, in bytes a second
 constexpr double kLeastOfMemory = 64 << 10;  // least limit that is not kStopped
 constexpr double kMostBytesPerS = 100e9;  // a limit above this is none: no machine writes so fast
-// Percentages of the memory of volatile pages up to which writers are not limited. If a glean is
-// due at volatile_percent, it is volatile_percent, but at least kPercentFreeMin. If that option is
-// 0, it is kPercentFreeUndropped.
+// Writers are not limited while volatile pages take up to volatile_percent of their memory, but at
+// least kPercentFreeMin. If volatile_percent is 0, volatile pages make no glean due, and the limit
+// begins above kPercentFreeUndropped.
 constexpr std::uint32_t kPercentFreeMin = 50;
 constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -155,7 +156,7 @@ void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
   // order: relaxed, counts; granted_ is this task's own.
   const std::uint64_t claimed = claimed_.load_relaxed();
   std::uint64_t granted = granted_.load_relaxed();
-  if (!is_on()) granted = std::max(granted, claimed);  // claims of the limit before are void
+  if (!is_on()) granted = std::max(granted, claimed);  // claims of an earlier limit wait no more
   if (limit != kStopped) granted += in(elapsed_us);
   granted_.store_relaxed(std::min(granted, claimed + in(kBurstUs)));
 }

@@ -35,16 +35,17 @@ namespace foedus::engine {
 
 // Pressure of the log that waits for the gleaner.
 struct LogPressure {
-  double backlog_share = 0;  // log that is not processed, as a share of a bound of bytes or pages
-  double free_share = 0;     // share of backlog up to which writers are not limited
+  double backlog_share = 0;  // log that is not processed, as a share of log_bytes_max
+  double free_share = 0;     // backlog_share up to which writers are not limited
   double bytes_per_s = 0;    // pace of the gleaner, in bytes of log
   double bytes_left = 0;     // bytes that can be written before log_bytes_max stops writers
-  double glean_s = 0;        // seconds until the running glean lets log be cut; 0: none does
+  double glean_s = 0;        // seconds until the running glean lets log be cut; 0: no glean will
 };
-// Returns the bytes of log a second that writers may write. This is infinite up to the free share
-// of backlog, and falls with each byte beyond. At kBacklogBalance above the free share it is the
-// pace of the gleaner, at twice that and beyond it is half of the pace. It is so small that
-// bytes_left lasts until the running glean makes room, but at least 1 MB; 0 if nothing is left.
+// Returns the bytes of log a second that writers may write. The limit is infinite up to free_share,
+// and falls as backlog_share grows beyond. At kBacklogBalance above free_share the limit is the
+// pace of the gleaner; at twice kBacklogBalance and beyond, half of that pace. The limit is at most
+// so high that bytes_left lasts until the running glean makes room, but at least 1 MB a second. It
+// is 0 if bytes_left is 0 or less.
 double write_limit_of(const LogPressure& pressure);
 
 // Pressure of volatile pages, which only a glean makes free.
@@ -82,8 +83,8 @@ class WriteThrottle final : public base::Task {
   bool is_on() const {
     return limit_.load_relaxed() != kUnlimited;  // order: relaxed, a hint
   }
-  // Claims `bytes`, which the caller has written, and waits until they are granted, or until E18
-  // ends the wait. Any thread.
+  // Claims `bytes`, which the caller has written, and waits until they are granted. The wait ends
+  // early if no limit holds any more, or close() has begun (E18). Any thread.
   [[gnu::cold]] void wait(std::uint64_t bytes);
   // Returns the microseconds that all writers together have waited.
   std::uint64_t waited_us() const { return waited_us_.load_relaxed(); }  // order: a statistic
@@ -114,7 +115,7 @@ class WriteThrottle final : public base::Task {
   std::uint64_t stepped_us_ = 0;
   std::uint64_t pages_in_use_ = 0;          // at the last step
   std::uint64_t pages_taken_ = 0;           // since pages_per_byte_ was learned
-  std::uint64_t log_bytes_learned_ = 0;     // bytes that the log had written then
+  std::uint64_t log_bytes_learned_ = 0;     // log written when pages_per_byte_ was learned
   double pages_per_byte_ = 0;               // volatile pages that writers take for a byte of log
   std::uint64_t wait_seen_us_ = 0;          // when step() last saw writers wait
   std::uint64_t reported_us_ = 0;           // when the operator was last told that writers wait
