@@ -3,9 +3,9 @@
 //
 //   E27 When a glean begins, the manifest in memory is the newest one on the device. If a failed
 //       glean has left a later manifest on the device, that one is made durable and taken over. If
-//       the newest manifest on the device is damaged or gone, it is written again from memory. That
-//       is done before any orphaned file is removed: files that no other manifest lists would count
-//       as orphaned.
+//       the newest manifest on the device is damaged or gone, it is written again from memory. This
+//       repair comes before any orphaned file is removed: files that only the lost manifest listed
+//       would count as orphaned.
 //
 // Only the gleaner's task changes the manifest. Any thread may read it.
 
@@ -42,8 +42,8 @@ class NewestManifest {
   void add_stats(Stats* stats) const;
   // Returns the number of live pages in all files of the newest snapshot.
   std::uint64_t live_pages() const;
-  // Returns whether the last glean or the work after it, as installation, has failed. Then the
-  // device may have a later manifest than get(), and the next snapshot may never come.
+  // Returns whether the last glean or the work after it, such as its installation, has failed. If
+  // so, the device may have a later manifest than get(), and the next snapshot may never come.
   bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
 
   // ---- the gleaner's task ----------------------------------------------------------------------
@@ -56,8 +56,8 @@ class NewestManifest {
   // SSD pages cached on NVM for it. If memory runs out, get() returns the old or the new manifest,
   // never a part of one.
   void set(const snapshot::Manifest& manifest);
-  // Does as set() with a manifest found at open, before set() takes over a newer one. Does not
-  // adopt the SSD pages cached on NVM: they belong to the newest manifest.
+  // Takes over a manifest found at open, as set() does, until set() takes over a newer one. Unlike
+  // set(), does not adopt the SSD pages cached on NVM: they belong to the newest manifest.
   void set_older(const snapshot::Manifest& manifest);
   // If the newest manifest on the device is damaged or gone, writes it again under a new number
   // (E27) and takes that over. Called before files are removed. Gleans and moves take long: they

@@ -55,8 +55,9 @@ Snapshots::~Snapshots() = default;
 // ---- sessions --------------------------------------------------------------------------------
 
 // Stores kChoosing in the session's word, and returns the list: the session's half of E52. The
-// store is a release. expire() may read kChoosing, or a number stored after it, and never see the
-// kNothing of the last leave(). The reads of the last transaction still have to come before.
+// store has release order, because expire() may read kChoosing, or a number stored after it, and
+// never see the kNothing of the last leave(): then, too, the reads of the session's last
+// transaction must be over.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;

@@ -79,7 +79,7 @@ class Snapshots {
   // snapshot that it entered before.
   const ReadableSnapshot* enter(std::uint32_t session);
   // Enters the newest snapshot that covers no epoch above `as_of`. kNotFound: all kept snapshots
-  // cover later epochs; none was entered.
+  // cover later epochs, or there is no snapshot yet; none was entered.
   Result<const ReadableSnapshot*> enter_as_of(std::uint32_t session, Epoch as_of);
   // Leaves the snapshot that the session has entered. Does nothing if it has entered none.
   void leave(std::uint32_t session) {
@@ -118,7 +118,7 @@ class Snapshots {
   // Returns the number of the newest snapshot, or 0 if there is none.
   page::SnapshotNumber newest() const;
 
-  // Sets the task that is notified when a call waits for a snapshot; the call has raised
+  // Sets the task that a call notifies before it waits for a snapshot; by then the call has raised
   // requested() above covered(). Called before the first wait, and with null before the task is
   // destroyed.
   void set_gleaner(base::Task* gleaner);
