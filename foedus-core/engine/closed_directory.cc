@@ -14,7 +14,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Refuses a device that has snapshot files or manifests but no log: only a new database has none.
+// Refuses a device that has snapshot files or manifests but no log: only a new database has no log.
 Status check_new(device::Device* device, const log::Log& log) {
   if (!log.was_missing()) return {};
   FOEDUS_TRY(const auto names, device->list());
@@ -75,7 +75,7 @@ Status ClosedDirectory::read(const DirectoryNames& names, std::uint32_t socs, Lo
   device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},
                                   std::move(sink)));
-  FOEDUS_CHECK(log_->make_cut_durable());  // E13
+  FOEDUS_CHECK(log_->make_cut_durable());  // E13: a snapshot of this log may follow
   FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
   FOEDUS_CHECK(check_together(device_.get(), *log_, manifest_));
   if (segment_count() == 0 && !manifest_.has_value()) {

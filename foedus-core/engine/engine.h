@@ -86,7 +86,7 @@ class Engine {
     return session_pool_->take();
   }
   void give_session(EngineSession* session) {
-    if (check_process().is_ok()) session_pool_->give(session);  // E12
+    if (check_process().is_ok()) session_pool_->give(session);  // not in a child (E12)
   }
   // Waits for recovery, or for the snapshot that `options` ask for. Called before the first try
   // claims a session, so that no other thread waits for that session meanwhile. Returns the epoch
@@ -109,7 +109,7 @@ class Engine {
   // Null: Logging::kNone.
   PageRoom* page_room() { return page_room_.get(); }
   // REQUIRES: StorageControl::has_unapplied() was true in the caller's transaction, which is open.
-  // The rows are freed only after such transactions have ended.
+  // The rows are freed only after all transactions that saw true have ended.
   Unapplied& unapplied() { return *unapplied_.get(); }
   snapshot::PageCache* cache() { return caches_ == nullptr ? nullptr : caches_->pages(); }
   // Null: Logging::kNone.
@@ -117,8 +117,8 @@ class Engine {
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
-  // Adds to a kOutOfMemory of that session why memory was not freed: the last glean has failed, or
-  // a transaction of another session has been open for long.
+  // Adds to `status`, a kOutOfMemory of `session`, why memory was not freed: the last glean has
+  // failed, or a transaction of another session has been open for long.
   [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
 
   // ---- log -----------------------------------------------------------------------------------

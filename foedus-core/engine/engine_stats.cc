@@ -8,7 +8,7 @@ namespace foedus::engine {
 
 Stats Engine::stats() const {
   Stats stats;
-  if (!check_process().is_ok()) return stats;  // E12
+  if (!check_process().is_ok()) return stats;  // a child of fork() reads nothing here (E12)
   stats.log_buffer_bytes = kOwnRingBytes;
   stats.socs.resize(options_.socs);
   session_pool_->for_each([&](EngineSession& session) {

@@ -9,7 +9,7 @@ namespace {
 // Returns the error that every operation has if its transaction is not open or is doomed; else ok.
 Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
   FOEDUS_CHECK(engine::check_txn(slot, turn));
-  occ::TxnContext& txn = slot->session.load_relaxed()->context();  // order: relaxed: E30
+  occ::TxnContext& txn = slot->session.load_relaxed()->context();  // order: relaxed, checked (E30)
   return txn.is_doomed() ? txn.conflict(ConflictReason::kNone, nullptr) : Status();
 }
 
@@ -37,10 +37,10 @@ Status engine::ScanCursor::open_tree(std::string_view low, std::string_view high
   return open_applied();
 }
 
-// Applies some waiting rows of the range, and opens the cursor up to the next row that waits. It
-// must not reach that row (E38), because the cursor reads whole pages ahead of the row that it
-// returns. The scan goes on like this until its end, even if no row of the storage waits by then: a
-// page that the cursor saw before may be of a snapshot that lacks the rows.
+// Applies some waiting rows of the range, and opens the cursor up to the next row that waits. The
+// cursor must not reach the waiting row (E38), because it reads whole pages ahead of the row that
+// it returns. The scan goes on like this until its end, even if no row of the storage waits by
+// then: a page that the cursor saw before may be of a snapshot that lacks the rows.
 Status engine::ScanCursor::open_applied() {
   const Status applied = unapplied_->apply_some();
   if (applied.code() == ErrorCode::kConflict) {
@@ -90,7 +90,8 @@ Scan::Scan(Scan&& other) noexcept
 
 Scan::~Scan() {
   if (cursor_ == nullptr) return;
-  // Another transaction may use the session by now, or it is gone: the cursor cannot go back to it.
+  // By now the session may be gone, or another transaction may use it: the session cannot take the
+  // cursor back.
   if (!engine::is_txn_open(slot_, turn_)) {
     delete cursor_;
     return;

@@ -62,8 +62,9 @@ struct GleanOrder {
   Facility huge_pages = Facility::kTry;     // for the reducers' memory; never kRequire
   // Binding of the reducers' memory and threads to SOCs, round-robin; never kRequire.
   Facility numa_binding = Facility::kTry;
-  // Memory of reducers, kept from one glean to the next, whose reducers must be no larger. A glean
-  // allocates what is missing, and leaves all of it there. Null: the glean frees its memory.
+  // Memory of reducers that stays allocated for later gleans, whose reducer_bytes must not be
+  // larger. A glean adds memory for reducers that have none, and leaves all memory there. Null: the
+  // glean frees its memory.
   std::vector<numa::SocMemory>* memory = nullptr;
 
   // True: composers read pages of the previous snapshot ahead, since no cache has them yet.
@@ -139,8 +140,8 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
                                                         ReclaimFrom from, GleanReport* report);
 
-// Returns the position, the key of partitioning (PageSample), of a record in a storage of that
-// kind; 0 for a record that such a storage cannot have. Defined in gleaner/.
+// Returns the position (the partitioning key, see PageSample) of a record in a storage of the kind,
+// or 0 if no storage of the kind can have the record. Defined in gleaner/.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
 }  // namespace foedus::engine

@@ -69,8 +69,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                         out);
 }
 
-// Does the above as a whole operation of a transaction. False also if the session's operations have
-// to announce themselves (E36), as read_slowly() does.
+// Calls the other try_read() as a whole operation of a transaction. Also returns false if the
+// session's operations have to announce themselves (E36), which read_slowly() does.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
@@ -173,8 +173,8 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
-    // Asked once for all requests. No row begins to wait (E38) after the storage's first use, and a
-    // read that dooms the transaction ends this call.
+    // Asks once for all requests. The answer stays true: no row begins to wait (E38) after the
+    // storage's first use, and a read that dooms the transaction ends this call.
     const bool is_ready = call.is_ready_to_read();
     const bool is_of_snapshot = call.is_of_snapshot();
     const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
@@ -190,7 +190,8 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     for (std::size_t i = 0; i < std::min(kAhead, count); ++i) begin(i);
     for (std::size_t i = 0; i < count; ++i) {
       const ArrayReadRequest& due = requests[i];
-      // The record may have moved since it was found. try_get() looks at its TID, and then fails.
+      // The record may have moved since it was found. If so, try_get() sees that in the record's
+      // TID, and fails.
       const bool is_read = is_optimistic &&
                            array::try_get(call.context(), call.control(), begun[i % kAhead],
                                           due.offset, due.out, has_written);

@@ -19,8 +19,8 @@
 
 namespace foedus::engine {
 
-// Number of reads that get_many() keeps in flight. It exceeds the loads that a processor has in
-// flight, because a device needs more of them.
+// Number of reads that get_many() keeps in flight. It exceeds the number of loads that a processor
+// has in flight: a device needs more reads in flight to be fast.
 inline constexpr std::size_t kPrefetchDistance = 32;
 
 // Ends the message of an error about a size above its limit.
@@ -106,7 +106,8 @@ class Call {
   Status touch(std::string_view key) const;
 
  public:
-  // Only the tests are inlined. Returning ok Status objects would cost more than they do.
+  // Inlines the tests, and calls a function only if one fails: returning an ok Status from a call
+  // would cost more than the tests do.
   [[gnu::always_inline]] Status check_key(std::string_view key, bool is_write) const {
     if (is_ready(is_write) && key.size() <= kMaxKeyBytes) [[likely]]
       return {};
