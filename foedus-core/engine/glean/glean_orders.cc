@@ -39,7 +39,7 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   order.topology = parts_.topology;
   order.before_pages = [this] { parts_.retention->wait_for_blocks(); };  // E50
   // A recovered tail holds a part of the gleaner's memory, so the reducers of this glean are
-  // smaller, and `memory_` cannot be kept for the next glean, below.
+  // smaller. Their memory is not kept for the next glean, whose reducers may be larger.
   std::uint64_t memory_bytes = options.memory_bytes + bytes_beside;
   if (tail != nullptr) {
     memory_bytes += tail->bytes_borrowed();
@@ -68,7 +68,7 @@ GleanOrder GleanOrders::next(const snapshot::Manifest* previous, const Unapplied
   order.previous = previous;
   order.covered = parts_.durability->durable();  // E15: before the segments are listed
   FOEDUS_SYNC_POINT("gleaning:covered");
-  parts_.log->roll_segments();  // so that the next glean need not read these again
+  parts_.log->roll_segments();  // so that the next glean need not read old segments again
   if (previous != nullptr && order.covered <= previous->covered) return order;
   log::Log& log = *parts_.log;
   for (const log::LogSegment& segment : log.segments()) {

@@ -71,7 +71,7 @@ class GleanRequests {
   Status answer_;                // how the last glean ended
   GleanReport report_;                           // of the last successful glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
-  std::uint64_t progress_request_ = 0;           // its number
+  std::uint64_t progress_request_ = 0;           // number of the request of progress_
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;
   std::uint64_t pages_spared_ = 0;

@@ -28,7 +28,7 @@ class InstallThreads::Thread final : public base::Task {
   }
 
   page::SessionPages pages;
-  bool has_work = false;  // there is work that it has not begun; guarded by all_->mutex_
+  bool has_work = false;  // run() has given it work, not begun yet; guarded by all_->mutex_
 
  private:
   InstallThreads* const all_;

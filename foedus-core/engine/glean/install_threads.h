@@ -23,8 +23,8 @@
 
 namespace foedus::engine {
 
-// Frees all retired pages that are due. One call of SessionPages::reclaim() frees only a bounded
-// number of them (P15).
+// Frees all retired pages at which no transaction can look any more. One call of
+// SessionPages::reclaim() frees only a bounded number of them (P15).
 void reclaim_all(page::SessionPages* pages);
 
 class InstallThreads final : public storage::InstallWorkers {

@@ -17,9 +17,9 @@ constexpr std::uint64_t kRoomPart = 16;  // it is enough if this part of all pag
 
 }  // namespace
 
-// Calls in all pages that the cache has borrowed, which takes an epoch or two (K14). Returns
-// whether any came back. Calls in all borrowed pages, because a large transaction needs more pages
-// than its last try got.
+// Calls in the pages that the cache has borrowed, which takes an epoch or two (K14): all of them,
+// because a large transaction needs more pages than its last try got. Returns whether any came
+// back.
 bool PageRoom::call_in_lent() {
   page::PagePool& pool = *parts_.pool;
   const std::uint64_t begin_us = parts_.runtime->now_us();
