@@ -167,7 +167,7 @@ void WriteThrottle::wait(std::uint64_t bytes) {
   const std::uint64_t claim = claimed_.fetch_add_relaxed(bytes) + bytes;
   const std::uint64_t begin_us = runtime.now_us();
   for (;;) {
-    // order: relaxed, hints both; what this look misses, the next one sees.
+    // order: relaxed, hints both: a change that this look misses is seen at the next.
     const std::uint64_t limit = limit_.load_relaxed();
     const std::uint64_t granted = granted_.load_relaxed();
     if (limit == kUnlimited || granted >= claim || !parts_.state->check_open().is_ok()) break;

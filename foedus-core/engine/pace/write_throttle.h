@@ -57,7 +57,7 @@ struct MemoryPressure {
   double release_us = 0;         // microseconds until a glean is expected to make pages free
 };
 // Returns the bytes of log a second that writers may write so that the free pages, except for a
-// reserve, last until the glean makes others free. Infinite up to share_in_use_free.
+// reserve, last until a glean makes other pages free. Infinite up to share_in_use_free.
 double write_limit_of(const MemoryPressure& pressure);
 
 class WriteThrottle final : public base::Task {
