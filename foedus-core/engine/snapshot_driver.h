@@ -95,9 +95,9 @@ struct GleanOrder {
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
 // The sorted log records of a GleanOrder, from which a snapshot can be made later. Any thread can
-// read the records until then, by the index of the storage in GleanOrder::storages and the index of
-// the record in that storage. Keys are in the order of the storage. Records of one key are in the
-// order of their commits.
+// read the records, also after the snapshot was made, by the index of the storage in
+// GleanOrder::storages and the index of the record in that storage. Keys are in the order of the
+// storage. Records of one key are in the order of their commits.
 class SortedTail {
  public:
   virtual ~SortedTail() = default;

@@ -298,7 +298,7 @@ void Txn::rollback() {
 
 Status Txn::verify() {
   FOEDUS_CHECK(engine::check_txn(slot_, turn_));
-  // order: relaxed: E30
+  // order: relaxed, check_txn() has compared the turn (E30).
   return engine::operation(slot_, turn_,
                            [this] { return slot_->session.load_relaxed()->verify(); });
 }

@@ -33,12 +33,13 @@ Status why_no_txn(const SessionSlot* slot, std::uint64_t turn) {
 }
 
 Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn, const std::bad_alloc& thrown) {
-  // order: relaxed: E30
+  // order: relaxed, is_txn_open() has compared the turn (E30).
   if (is_txn_open(slot, turn)) slot->session.load_relaxed()->context().set_out_of_memory();
   return base::out_of_memory(thrown);
 }
 
-// Does nothing in a transaction of snapshot isolation: a waiting row is in no snapshot yet.
+// Does nothing in a transaction of snapshot isolation: its snapshot either precedes the log's tail,
+// or has the waiting rows in its pages.
 Status Call::touch(std::string_view key) const {
   if (!control_->has_unapplied() || is_of_snapshot()) return {};
   Status status = session_->engine().unapplied().touch(control_, key);

@@ -36,7 +36,7 @@ inline constexpr const char* kSeeLimits = "; see the limits in foedus/options.h"
 // Returns whether the transaction that began as `turn` in the session of `slot` is open, and was
 // begun by this process.
 inline bool is_txn_open(const SessionSlot* slot, std::uint64_t turn) {
-  // order: relaxed, as in Call.
+  // order: relaxed, as in Call::is_ready().
   return slot->is_in(turn) && slot->generation.load_relaxed() == base::process_generation();
 }
 inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
@@ -76,7 +76,7 @@ class Call {
       : slot_(slot),
         turn_(turn),
         storage_(storage),
-        session_(slot->session.load_relaxed()),  // order: relaxed: E30, followed after is_in()
+        session_(slot->session.load_relaxed()),  // order: relaxed, followed after is_in() (E30)
         control_(internal::StorageAccess::control_of(storage)) {}
 
   Status check(bool is_write) const {

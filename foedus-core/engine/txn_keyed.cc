@@ -129,7 +129,7 @@ Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) 
       payload.resize(size);
       if (is_whole) return payload;
       // Reads again until the payload fits: another transaction may have made it longer meanwhile.
-      // Verification would find that, but the transaction may never commit.
+      // Verification at the commit would find the change, but the transaction may never commit.
       FOEDUS_SYNC_POINT("txn:get_again");
     }
   });

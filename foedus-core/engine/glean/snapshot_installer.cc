@@ -15,7 +15,7 @@ namespace {
 // Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 constexpr std::uint64_t kUnusedPagesLookUs = 500;  // between two looks at retired pages
-constexpr std::uint64_t kPagesWaitUs = 20'000;     // longest wait for these between two rounds
+constexpr std::uint64_t kPagesWaitUs = 20'000;     // longest wait for free pages between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two calls of settle() by an idle gleaner
