@@ -6,11 +6,11 @@
 //       remembers every page in which it missed a key or scanned, and every pointer that it
 //       followed to a snapshot page.
 //
-// The sets are private to the session, on lines of its own. The arrays keep their room from one
-// transaction to the next, so nothing is allocated once a session has seen its usual load. Arrays
-// that a large transaction has made larger than kKeptBytesMax are freed at its end. Large
-// allocations count against the memory of the database: once that is spent, a call that adds to a
-// set throws base::BudgetSpent.
+// The sets are private to the session, and lie on cache lines of its own. The arrays keep their
+// room from one transaction to the next, so nothing is allocated once a session has seen its usual
+// load. Arrays that a large transaction has made larger than kKeptBytesMax are freed at its end.
+// Large allocations count against the memory of the database: once that memory is spent, a call
+// that adds to a set throws base::BudgetSpent.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +29,8 @@ class AccessSets {
     pointers_.reserve(kPointersReserved);
   }
 
-  // Begins a transaction. `remembers_reads`: it is serializable, so commit has to verify its reads.
+  // Begins a transaction. `remembers_reads`: the transaction is serializable, so commit has to
+  // verify its reads.
   void begin(bool remembers_reads) { remembers_reads_ = remembers_reads; }
   void clear() {
     reads_.clear();
@@ -67,18 +68,20 @@ class AccessSets {
   }
 
   // Removes the pointer-set entries of `storage` that observed `observed`. The transaction itself
-  // has made the snapshot page below that pointer volatile, so they would not verify. Returns
-  // whether there were any: then the caller remembers the records and pointers of the new page
-  // instead, as the snapshot page has them.
+  // has made a volatile copy of the snapshot page in `observed`, so these entries would not verify.
+  // Returns whether there were any. If so, the caller remembers the records and pointers of the
+  // copy instead, as the snapshot page has them.
   bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed) {
     ++materialized_;
     return pointers_.remove(storage, observed);
   }
-  // Returns the number of calls of forget_pointer(). An open scan of a snapshot page compares it:
-  // if it has changed, the page may be volatile now and have own writes, so the scan seeks again.
+  // Returns the number of calls of forget_pointer(). An open scan of a snapshot page compares the
+  // number with that of its last search: if it has grown, the page may be volatile now and have own
+  // writes, so the scan seeks again.
   std::uint64_t materialized() const { return materialized_; }
-  // Cuts the read set and the pointer set back to these sizes. The entries after them are of a page
-  // that was made and not installed, or of a prefetch, which has read nothing.
+  // Cuts the read set and the pointer set back to these sizes. The entries beyond these sizes were
+  // added for a page that was made but not installed, or by a prefetch, which gives the transaction
+  // no data.
   void forget_since(std::size_t reads, std::size_t pointers) {
     reads_.truncate(reads);
     pointers_.truncate(pointers);
@@ -90,7 +93,7 @@ class AccessSets {
   }
 
  private:
-  // Room that most transactions never outgrow.
+  // Numbers of entries that most transactions never exceed.
   static constexpr std::size_t kReadsReserved = 4096;
   static constexpr std::size_t kPointersReserved = 256;
   // Most entries that are added to the page-version set when keys of one page move, or of two pages

@@ -9,7 +9,7 @@
 
 namespace foedus::occ {
 
-inline constexpr std::size_t kEntriesMin = 64;  // least size to which an array of a set grows
+inline constexpr std::size_t kEntriesMin = 64;  // least entries to which an array of a set grows
 
 // Bytes that an array may keep between two transactions.
 inline constexpr std::size_t kKeptBytesMax = 1u << 20;
@@ -35,8 +35,8 @@ class AddressIndex {
       if (slot.address == address) return slot.number;
     }
   }
-  // Returns a reference to the number of `address`. If it is kNone, `address` had no number, and
-  // the caller has to store one there.
+  // Returns a reference to the number of `address`. If the number is kNone, `address` had none, and
+  // the caller has to store one by the reference.
   std::uint32_t& at(const void* address) {
     if ((used_ + 1) * 2 > table_mask_ + 1) [[unlikely]]
       grow();

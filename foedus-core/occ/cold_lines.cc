@@ -22,7 +22,7 @@ namespace {
 
 ColdLines::ColdLines(snapshot::LineCache* cache, snapshot::PageReader* reader)
     : cache_(cache), reader_(reader), page_(std::make_unique<page::PageBytes>()) {
-  base::poison(page_->bytes, page::kPageBytes);  // O21
+  base::poison(page_->bytes, page::kPageBytes);  // O21: no line is loaded
 }
 
 ColdLines::~ColdLines() { unpoison(~page::LineMask{0}); }
@@ -38,7 +38,7 @@ const page::PageHeader* ColdLines::open(page::SnapshotPageId id, page::LineMask 
 }
 
 void ColdLines::forget() {
-  base::poison(page_->bytes, page::kPageBytes);  // O21
+  base::poison(page_->bytes, page::kPageBytes);  // O21: no line is loaded
   id_ = {};
   present_ = 0;
 }

@@ -1,14 +1,14 @@
 #pragma once
-// ColdLines: one snapshot page of a session, the open page, of which only the cache lines that a
-// search looks at are loaded. They are copied to their own places in a page of memory, so that a
-// search sees the same layout as in a whole page.
+// ColdLines: a session's buffer for one snapshot page, the open page. Only the cache lines that a
+// search looks at are loaded. Each line lies at its own place in the page, so that a search sees
+// the same layout as in a whole page.
 //
 //     | line 0 | - | line 2 | line 3 | - … - |   -: poison, until a load() asks for it
 //
-//   O20 A search of such a page calls load() for all bytes before it looks at them. It must not
-//       trust numbers in the page, because no checksum covers them (K21). load() refuses a part
-//       that does not lie in the page. So a search that loads all that it looks at stays inside the
-//       page. If memory lost its contents unnoticed, the worst result is a wrong row.
+//   O20 A search of the open page calls load() for all bytes before it looks at them. The search
+//       must not trust numbers in the page, because no checksum covers them (K21). load() refuses a
+//       part that does not lie in the page. So a search that loads all that it looks at stays
+//       inside the page. If memory lost its contents unnoticed, the worst result is a wrong row.
 //   O21 Bytes that are not loaded are poisoned (base/poison.h): in a build with AddressSanitizer, a
 //       search that looks at them ends the test.
 
@@ -46,9 +46,9 @@ class ColdLines {
     const page::LineMask missing = page::lines_of(wanted) & ~present_;
     return missing != 0 && page::count_of(present_ | missing) > lines_max();
   }
-  // Copies the missing lines of `wanted` from `whole`, the same page in the page cache. The cache
-  // of lines does not get them. REQUIRES: would_outgrow(wanted) is true. So `wanted` lies within
-  // the page, and there is a cache of lines.
+  // Copies the missing lines of `wanted` from `whole`, the same page in the page cache. They are
+  // not added to the cache of lines, which keeps no more lines of one page. REQUIRES:
+  // would_outgrow(wanted) is true. So `wanted` lies within the page, and there is a cache of lines.
   void copy(const page::PageHeader* whole, page::PagePart wanted);
   // Returns the open page. The address is the same for all pages that are opened.
   const page::PageHeader* page() const { return page_->header(); }
@@ -70,7 +70,7 @@ class ColdLines {
   bool load_lines(page::LineMask wanted, Status* status);
   void unpoison(page::LineMask lines);
 
-  snapshot::LineCache* const cache_;  // null: none
+  snapshot::LineCache* const cache_;  // null: lines are not cached
   snapshot::PageReader* const reader_;
   const std::unique_ptr<page::PageBytes> page_;
   page::SnapshotPageId id_;      // of the open page; null: there is none

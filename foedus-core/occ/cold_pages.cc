@@ -59,7 +59,7 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, page::PagePart 
     forget_failure();
   if (mode_ != Mode::kRead) [[unlikely]]
     return page_by_mode(id, wanted);
-  if (snapshot::is_line_page(id)) [[unlikely]] {  // by a pointer that no checksum covers (K21)
+  if (snapshot::is_line_page(id)) [[unlikely]] {  // K21: a damaged pointer
     return refuse(id);
   }
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
@@ -133,12 +133,13 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, page::P
   return nullptr;
 }
 
-// Reads lines of a page in place. A search may not know yet whether the page is above the rows. If
-// the cache has the page and its level says so, returns the cached page. Otherwise the page is read
-// by lines, and a search that finds it to be above the rows asks for the whole page then. The lines
-// stay until the next search opens a page, because one search may open the same page twice.
+// Reads lines of a page in place. In mode kRowsInPlace, a search may not know yet whether the page
+// is above the rows. If the cache has the page, and the page's level shows that it is above the
+// rows, returns the cached page. Otherwise the page is read by lines, and a search that finds it to
+// be above the rows asks for the whole page then. The loaded lines stay until the next search opens
+// a page, because one search may open the same page twice.
 const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, page::PagePart wanted) {
-  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
+  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21: a damaged pointer
     return refuse(id);
   }
   const bool is_of_cache = mode_ == Mode::kRowsInPlace;
@@ -159,15 +160,15 @@ const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, page::
 }
 
 const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id) {
-  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
+  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21: a damaged pointer
     return refuse(id);
   }
   const page::PageHeader* const page = cached(id);
   return page != nullptr ? page : read_page(id);
 }
 
-// Reads the page to the session's memory, over the page that was read before, which no search looks
-// at any more (O14).
+// Reads the page to the session's memory, over the page that was read before. No search looks at
+// that page any more (O14).
 const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id) {
   failure_ = page_reader_->read(id, uncached_->header());
   return failure_.is_ok() ? uncached_->header() : nullptr;
@@ -210,7 +211,6 @@ snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wan
   const bool by_lines = wanted.lines != 0 && reads_lines() && lines_->are_small_reads(id);
   if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
-    // Without memory now, a later call tries again.
     if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;
     base::trying([&] { in_flight_ = cache_->make_pages_in_flight(soc_); });
     if (in_flight_ == nullptr) return snapshot::Begun::kRefused;

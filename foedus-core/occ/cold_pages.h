@@ -8,16 +8,16 @@
 //                                     v  |
 //                                    no pin
 //
-//   O14 A page that page() or child() gave may be looked at for a limited time. That ends when the
-//       session asks for the next page, or with the ColdReads around it, whichever is first. So the
-//       session's cache pin (K2) covers one page, never a transaction: data that is needed for
-//       longer is copied, or kept as an id. Every caller has to expect that any page() renews the
-//       pin, or gives it up to wait for a frame.
+//   O14 A page that page() or child() gave may be looked at for a limited time. This time ends when
+//       the session asks for the next page, or with the ColdReads around the call, whichever is
+//       first. So the session's cache pin (K2) covers one page, never a transaction: data that is
+//       needed for longer is copied, or kept as an id. Every caller has to expect that any page()
+//       renews the pin, or gives it up to wait for a frame.
 //   O15 While a session has a ColdReads open, it waits for no record lock, no room in the log and
-//       no user. TxnContext::hold() and write() check that. It calls no page() with a page lock
-//       held. So the holder of a cache pin waits at most for a device or for the holder of a page
-//       lock. The latter waits for no frame. Hence the pins that hold a frame back end without a
-//       wait for a frame.
+//       no user. TxnContext::hold() and write() check this. The session also calls no page() while
+//       it holds a page lock. So a session with a cache pin waits at most for a device or for a
+//       page lock, and the holder of a page lock waits for no frame. Hence each pin that keeps a
+//       frame from reuse ends without a wait for a frame.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +40,9 @@ namespace foedus::occ {
 // pointer is for.
 [[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
 
-// How single lines of pages that are not whole in the cache are read and kept.
+// How cache lines of a page are read and kept if the page cache does not have the whole page.
 enum class LineReads : std::uint8_t {
-  kCached,        // the LineCache keeps them; without a LineCache, pages are read whole
+  kCached,        // the LineCache keeps the lines; without a LineCache, pages are read whole
   kCachedIfFull,  // as kCached once the page cache is full; until then pages are read whole
   // Each search reads the lines that it wants from the device, and no line is kept for another
   // search. With a page_reader this holds for all pages. Without one it holds for pages of rows,
@@ -55,22 +55,25 @@ class ColdPages {
   struct Parts {
     snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: none
+    snapshot::LineCache* lines = nullptr;         // null: lines are not cached
     LineReads line_reads = LineReads::kCached;
     epoch::EpochClock* clock = nullptr;
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
   };
-  // Only one object at a time may use the session's words of the clock (SessionEpochs). Throws
-  // std::bad_alloc if there is a page_reader, or lines are read.
+  // Only one ColdPages at a time may use the session's words of the clock (SessionEpochs).
+  // Allocates a page of memory if there is a page_reader, and another one if lines are read; throws
+  // std::bad_alloc.
   explicit ColdPages(const Parts& parts);
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // Returns a page (O14). If it is not cached and wanted.lines is not 0, only those lines of it may
-  // be loaded (O20). With LineReads::kInPlace each search reads such a page anew. Returns null on
-  // failure (take_failure()): kIoError, kCorruption, or kOutOfMemory if there was no frame for five
-  // seconds. kNotInMemory: see Mode. REQUIRES: a ColdReads is open; O15.
+  // Returns a page, at which the caller may look until the session asks for the next one (O14). If
+  // the page is not cached and wanted.lines is not 0, perhaps only those lines are loaded: the
+  // caller calls load() before it looks at others (O20). With LineReads::kInPlace each search reads
+  // such a page anew. Returns null on failure (take_failure()): kIoError, kCorruption, or
+  // kOutOfMemory if there was no frame for five seconds. kNotInMemory: see Mode. REQUIRES: a
+  // ColdReads is open, and the session holds no page lock (O15).
   const page::PageHeader* page(page::SnapshotPageId id, page::PagePart wanted = {});
   // Returns the page that `pointer` leads to, like page(). Uses and corrects the cache's hint in
   // `pointer` (PageCache::find_cached_child()). REQUIRES: `pointer` lies in the page that was asked
@@ -94,36 +97,38 @@ class ColdPages {
   [[gnu::cold]] void forget_failure() { failure_ = {}; }
 
   // Returns whether interior pages, too, are searched while only lines of them are loaded. If not,
-  // a search that comes to such a page asks page() for the whole of it.
+  // a search that comes to an interior page asks page() for the whole page.
   bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
-  // Returns whether parts of that page are missing until load() asks for them.
+  // Returns whether parts of `page` are missing until load() asks for them.
   bool is_in_part(const page::PageHeader* page) const {
     return lines_ != nullptr && page == lines_->page();
   }
-  // Returns a guess of how many keys a page of the storage has: as many as the page that was last
-  // searched while only lines of it were loaded.
+  // Returns a guess of how many keys a page of the storage has, which the caller uses and updates:
+  // the number in the page that was last searched while only lines of it were loaded. 0: there is
+  // no guess yet. Some storages share a guess.
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }
   // Names lines of page `id` that searches will look at first, beyond those that they ask for. When
   // a page is read in place, these lines are loaded with the others, so that the search waits once
-  // less. A hint: that of another page may replace it.
+  // less. This is a hint, which one for another page may replace.
   void expect(page::SnapshotPageId id, std::uint64_t lines) {
     expected_[id.page() % kExpected] = {id, lines};
   }
-  // Returns the page if it is cached whole, else null. Always null in the modes from kNone on. O14.
+  // Returns the page if it is cached whole, else null. Always null in the modes from kNone on. The
+  // page may be looked at for as long as one of page() (O14).
   const page::PageHeader* cached(page::SnapshotPageId id);
   // Does what cached() does, for a page of rows of which a search wants only a few lines. Always
   // null in mode kRowsInPlace, too: there each search reads these lines from the device.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }
-  // Prefetches `wanted` of the page into the processor's cache. Returns false if the page is not in
-  // the page cache.
+  // Prefetches the part `wanted` of the page into the processor's cache. Returns false if the page
+  // is not in the page cache.
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
   // Starts a read of the page for a later page(), without waiting for the device (PagesInFlight).
-  // The device may begin with it only at send(). `wanted` is that of the later page(). A page that
-  // is read by lines is not started.
+  // The device may begin with it only at send(). `wanted` is the argument of the later page(). If
+  // page() would read the page by lines, starts no read and returns kRefused.
   snapshot::Begun will_read(page::SnapshotPageId id, page::PagePart wanted = {});
   void send();
   // Ends the transaction's reads in flight without waiting (PagesInFlight::settle()). Called before
@@ -152,7 +157,7 @@ class ColdPages {
   void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
-  static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // of no other failure here
+  static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure has it
 
  private:
   friend class ColdReads;
@@ -199,11 +204,11 @@ class ColdPages {
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
   std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not used yet, or there is no memory
   std::unique_ptr<page::PageBytes> uncached_;  // of kUncached: the page that was asked for last
-  std::unique_ptr<ColdLines> lines_;           // null: pages are whole
+  std::unique_ptr<ColdLines> lines_;           // null: all pages are read whole
 };
 
 // Encloses a search that may come to pages of snapshots. Searches may be nested. Once the inner one
-// has asked for a page, the outer one must not look at its page any more (O14).
+// has asked for a page, the outer one must not look at its own page any more (O14).
 class ColdReads {
  public:
   explicit ColdReads(ColdPages* pages) : pages_(pages) { ++pages_->open_; }

@@ -1,13 +1,13 @@
 #pragma once
-// LocatedWrites: own writes whose records a transaction has found unmoved, and need not look at
-// again before it reads a page.
+// LocatedWrites: remembers which of its own writes a transaction has looked for and found unmoved,
+// so that it does not look for them again at each page that it reads.
 //
-//   O17 Of the first `count` own writes, those to one storage were found unmoved, after a fence
-//       that came after epoch `since` had begun. A page that takes over one of their records later
-//       has a birth not before `since`: its maker marks the records as moved, fences, and only then
-//       reads the clock for the birth. So a page that was born before `since` has none of these
-//       records. For such pages the transaction looks at each own write once, not once for each
-//       page.
+//   O17 Seen: after a fence that came after epoch `since` had begun, the transaction looked at
+//       those of its first `count` writes that go to one storage, and found their records unmoved.
+//       A page that takes over one of these records later has a birth not before `since`: its maker
+//       marks the records as moved, fences, and only then reads the clock for the birth. So a page
+//       that was born before `since` has none of these records, and the transaction need not look
+//       at the writes again for that page.
 
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace foedus::occ {
 
 class LocatedWrites {
  public:
-  // What was seen of one storage.
+  // The last look at the own writes to one storage that found all records unmoved (O17).
   struct Seen {
     std::uint64_t txn = 0;
     page::StorageId storage{};

@@ -1,6 +1,6 @@
 #pragma once
 // Reading a record without writing a word: look at the TID, copy, look at the TID again (paper
-// §6.1, appendix D.1). The reader's half of a sequence lock; the writer's half is
+// §6.1, appendix D.1). This is the reader's half of a sequence lock; the writer's half is in
 // txn/commit_apply.cc.
 //
 //   O3  What copy() produced counts only if optimistic_read() returns true.
@@ -11,8 +11,8 @@
 
 namespace foedus::occ {
 
-// How often a reader looks at a record that is being written before the reader conflicts: for about
-// a tenth of a second. A writer marks a record for microseconds, or for as long as the system
+// Number of looks at a record that is being written, after which the reader conflicts. They take
+// about a tenth of a second. A writer marks a record for microseconds, or for as long as the system
 // leaves the writer without a processor.
 inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 
@@ -27,9 +27,9 @@ template <typename Copy>
   return record.tid.load_relaxed() == before.word();  // order: relaxed, the fence orders it
 }
 
-// Calls copy(tid) until the record's TID was the same before and after, and not being-written.
-// copy() may run several times, and must use base::racy_read for all that the record's lock
-// protects. Returns false after kReadTries looks.
+// Calls copy(tid) until the record's TID is the same before and after the call, and is not
+// being-written. Sets `*observed` to that TID. copy() may run several times, and must use
+// base::racy_read for all that the record's lock protects. Returns false after kReadTries looks.
 template <typename Copy>
 bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy&& copy) {
   base::SpinWait spin;

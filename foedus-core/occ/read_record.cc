@@ -9,8 +9,8 @@ namespace foedus::occ {
 
 namespace {
 
-// Copies those bytes of `from` that `range` wants to range->out. `from_offset`: of `from` in the
-// payload.
+// Copies those bytes of `from` that `range` wants to range->out. `from_offset`: the offset of
+// `from` in the payload.
 void overlay_bytes(std::uint32_t from_offset, std::string_view from, ReadRange* range) {
   const std::uint64_t begin = std::max<std::uint64_t>(from_offset, range->offset);
   const std::uint64_t end = std::min<std::uint64_t>(

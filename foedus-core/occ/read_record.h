@@ -17,7 +17,7 @@ namespace foedus::occ {
 // OwnPayload: applies a transaction's own writes of one record to a copy of the record's payload.
 class OwnPayload {
  public:
-  // `own`: the result of `writes->find()` for the record, which found entries.
+  // `own`: the result of `writes->find()` for the record. REQUIRES: the record has entries.
   OwnPayload(WriteSet* writes, const WriteSet::Own& own) : writes_(*writes), own_(own) {}
 
   // Returns whether the record exists after the newest entry. Any entry but an erase leaves it
@@ -26,10 +26,11 @@ class OwnPayload {
   // Returns whether the entries from own.first on begin with a put or an erase, so that the payload
   // in the record is not needed.
   bool begins_with_whole() const;
-  // Returns whether an own increment is of a number of which `range` wants some bytes, but not all.
+  // Returns whether `range` has some, but not all, of the 8 bytes of a number that an own increment
+  // changes.
   bool cuts_increment(const ReadRange& range) const;
   // Applies the entries to the bytes in `range`. Returns whether the record exists after them.
-  // `was`: it exists before them.
+  // `was`: whether it exists before them.
   bool overlay(bool was, ReadRange* range) const;
 
  private:
@@ -42,7 +43,7 @@ class OwnPayload {
 enum class Remember : std::uint8_t { kAbsence, kPresence };
 
 // Returns whether `record` exists for this transaction. `own`: the result of WriteSet::find() for
-// it.
+// `record`.
 ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                           const WriteSet::Own& own, Remember remember);
 inline ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage,
@@ -50,7 +51,7 @@ inline ReadOutcome read_presence(TxnContext& ctx, StorageControl* storage,
   return read_presence(ctx, storage, record, ctx.sets().writes().find(record), remember);
 }
 
-// Reads the record without own writes, and remembers it.
+// Reads the record without own writes, and remembers the read.
 template <typename CopyBase>
 ReadOutcome read_below(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                        ReadRange* range, CopyBase&& copy_base) {
@@ -65,7 +66,8 @@ ReadOutcome read_below(TxnContext& ctx, StorageControl* storage, page::RecordHea
   return observed.is_deleted() ? ReadOutcome::kAbsent : ReadOutcome::kPresent;
 }
 
-// Reads with own writes, except increments that `range` cuts.
+// Reads the record and applies own writes to it. Leaves out increments of numbers that `range`
+// holds only in part.
 template <typename CopyBase>
 ReadOutcome read_own_range(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                            const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {
@@ -78,8 +80,9 @@ ReadOutcome read_own_range(TxnContext& ctx, StorageControl* storage, page::Recor
   return own.overlay(present, range) ? ReadOutcome::kPresent : ReadOutcome::kAbsent;
 }
 
-// Reads with own writes if `range` cuts an own increment. Reads the whole payload first, because
-// the carry into the wanted bytes depends on the bytes of the number that `range` does not want.
+// Reads the record and applies own writes to it, for a `range` that cuts an own increment. Reads
+// the whole payload first, because the carry into the wanted bytes depends on the bytes of the
+// number that `range` does not want.
 template <typename CopyBase>
 ReadOutcome read_own_whole(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                            const OwnPayload& own, ReadRange* range, CopyBase&& copy_base) {

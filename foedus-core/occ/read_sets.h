@@ -15,7 +15,7 @@
 
 namespace foedus::occ {
 
-// A record was read under this TID.
+// An entry of the read set: `record` was read while its TID was `observed`.
 struct ReadEntry {
   page::RecordHeader* record;
   page::Tid observed;
@@ -44,7 +44,7 @@ class ReadSet {
       grow();
     add_reserved(entry);
   }
-  // Forgets all but the first `count`.
+  // Forgets all entries but the first `count`.
   void truncate(std::size_t count) {
     FOEDUS_INVARIANT(count <= size(), count, size());
     next_ = begin() + count;
@@ -71,7 +71,8 @@ class ReadSet {
   ReadEntry* room_end_ = nullptr;  // end of room_
 };
 
-// A dual page pointer was followed to its snapshot page.
+// An entry of the pointer set: `pointer` was followed to its snapshot page while its ids were
+// `observed`.
 struct PointerEntry {
   page::DualPagePointer* pointer;  // its address when it was followed
   page::PageHeader* holder;        // the page that the pointer lies in; null: a storage's root
@@ -80,17 +81,18 @@ struct PointerEntry {
   std::uint64_t place = 0;  // by kind of storage: how to find the pointer again if it moves
 };
 
-// The answers that a second look at a followed pointer can give.
+// Results of a second look at a followed pointer. kInstalled: the pointer has other ids, or was not
+// found. kDropped: the page that holds the pointer has gone.
 enum class PointerState : std::uint8_t { kSame, kInstalled, kDropped };
 
-// Verifies a followed pointer: returns whether it is still as observed. REQUIRES: it cannot move to
-// another address, as pointers in pages of a Master-Tree can.
+// Verifies a followed pointer: returns whether it is still as observed. REQUIRES: the pointer
+// cannot move to another address. (Pointers in pages of a Master-Tree can.)
 inline PointerState look_in_place(const PointerEntry& entry) {
   // A page that has gone keeps its pointers as they were: the comparison below would see no change.
   const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
   if (has_gone) return PointerState::kDropped;
-  // Compares both halves. The volatile half may be null again: a page was installed, changed,
-  // gleaned and dropped since. Only the snapshot half shows that.
+  // Compares both halves. The volatile half may be null again, after a page was installed, changed,
+  // gleaned and dropped. Then only the snapshot half differs.
   return entry.pointer->load() == entry.observed ? PointerState::kSame : PointerState::kInstalled;
 }
 
@@ -122,7 +124,7 @@ class PointerSet {
   // were any.
   bool remove(const StorageControl* storage, const page::DualPageIds& ids);
   bool remove(const page::DualPagePointer* pointer, const page::DualPageIds& ids);
-  // Forgets all but the first `count`.
+  // Forgets all entries but the first `count`.
   void truncate(std::size_t count) {
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(count), entries_.end());
   }
@@ -144,7 +146,7 @@ class PointerSet {
 // A page that was scanned, or in which a key was missed. No key may come to it before the commit.
 struct PageEntry {
   page::PageHeader* page;
-  page::PageVersion observed;  // counts only
+  page::PageVersion observed;  // its counts, without flags
   StorageControl* storage;
 };
 

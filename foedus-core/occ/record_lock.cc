@@ -9,7 +9,7 @@
 //
 // No LockWaiter is touched after its end. The last access of the waiter in front to the one behind
 // sets `turn`; the wake that may follow uses the address only. The last access of the waiter behind
-// to the one in front links it to `next`; settle() waits for that.
+// to the one in front links it to `next`; settle() waits for this link.
 #include "foedus-core/occ/record_lock.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using namespace lock_bits;
 
 // LockWaiter::turn
 constexpr std::uint32_t kNotYet = 0;
-constexpr std::uint32_t kParked = 1;  // not yet, and the waiter sleeps
+constexpr std::uint32_t kParked = 1;  // not yet the first, and the waiter sleeps
 constexpr std::uint32_t kIsFirst = 2;
 // LockWaiter::next, instead of an address: the waiter behind is the first.
 constexpr std::uint64_t kPassedOn = 1;
@@ -123,8 +123,9 @@ void settle(LockWaiter* waiter) {
   while (waiter->next.load_acquire() == kPassedOn) spin.once();
 }
 
-// Takes the first waiter out of the queue. `mark`: it also takes the lock; 0: it does not. Returns
-// false, and does nothing, if the word is not `seen` any more.
+// Takes the first waiter out of the queue. `mark`: the bits with which the waiter also takes the
+// lock; 0: it does not take the lock. Returns false, and does nothing, if the word is not `seen`
+// any more.
 bool leave_queue(LockWord* word, LockWaiter* waiter, std::uint64_t seen, std::uint64_t mark) {
   const bool is_last = (seen & kLast) == address_of(waiter);
   std::uint64_t left = (seen & ~kReserved) | mark;
@@ -169,7 +170,8 @@ bool await_lock(LockWord* word, LockWaiter* waiter, Deadline* deadline) {
       return false;
     }
     const std::uint64_t reserved = seen | kReserved;
-    // order: none is needed: of two exchanges of one word the later one sees the other.
+    // order: none is needed: of two exchanges of one word the later one sees the result of the
+    // other.
     if (seen != reserved && !word->compare_exchange_acq_rel(seen, reserved)) continue;
     base::park(word, reserved, left_us);
   }

@@ -19,24 +19,25 @@
 //   a queue     the first ──leave_queue()──► holds the lock, or has given up; the next is first
 //
 //   O1  Order of acquisition, so that no threads wait in a circle. Pages: a child's lock comes
-//       before its parent's. No third page lock is waited for: a join (M16) only tries its others.
-//       Records are waited for by ascending address; in any other order they are only tried. The
-//       holder of a page lock only tries record locks, for a bounded time. So a holder of record
-//       locks may wait for a page lock.
+//       before its parent's. No third page lock is waited for: a join (M16) only tries the other
+//       page locks that it needs. Records are waited for by ascending address; in any other order
+//       they are only tried. The holder of a page lock only tries record locks, for a bounded time.
+//       So a holder of record locks may wait for a page lock.
 //   O2  A LockWaiter stays where it is from lock() to the end of unlock(), or to the end of a
 //       lock_for() that fails.
 //
 // Argument. There is one holder: `held` is raised by an exchange of a word that does not have it,
 // and lowered by the holder only. There is one first. The exchanges of the word put all waiters
-// into one order, and a waiter becomes the first when the one in front of it leaves. Both exchange
-// `next` of the one in front: whichever comes second tells the waiter behind that it is the first.
+// into one order, and a waiter becomes the first when the one in front of it leaves. Both of these
+// waiters exchange `next` of the one in front. By the second of the two exchanges the waiter behind
+// learns that it is the first.
 //
 // Waits are bounded. The first reserves the lock after about a millisecond. From then on it is the
 // next holder, and unlock() wakes it. The reservation and unlock() are exchanges of one word, so
-// unlock() sees the reservation, or the first sees the lock free. Hence a waiter waits for those in
-// front of it, and for each of them a millisecond and one holder at most. The holder waits for no
-// waiter: what it owes, it settles after it has released the lock. Argument of the parts:
-// record_lock.cc.
+// unlock() sees the reservation, or the first sees the lock free. Hence a waiter waits only for the
+// waiters in front of it: for each of them at most a millisecond and one other holder. The holder
+// waits for no waiter: what it owes, it settles after it has released the lock. Argument of the
+// parts: record_lock.cc.
 
 #include <cstdint>
 
@@ -58,7 +59,7 @@ inline constexpr std::uint64_t kLast = ~kHolder & ~std::uint64_t{63};
 
 inline bool is_held(std::uint64_t word) { return (word & lock_bits::kHeld) != 0; }
 // Returns whether a transaction of that session holds the lock. In the session's own thread the
-// answer stays true: no other thread takes or releases a lock for the session.
+// answer stays valid: no other thread takes or releases a lock for the session.
 inline bool is_held_by(std::uint64_t word, std::uint32_t session) {
   return word >> lock_bits::kHolderShift == std::uint64_t{session} + 1;
 }
@@ -119,13 +120,12 @@ inline void lock(LockWord* word, LockWaiter* waiter) {
   lock_slowly(word, waiter, kWaitForever);
 }
 
-// A number of tries for try_lock_for(). It takes a few milliseconds, longer than the system leaves
+// A number of tries for try_lock_for(). They take a few milliseconds, longer than the system leaves
 // a holder without a processor. For a holder that has a processor, fewer tries than
 // SpinWait::kPauses are enough.
 inline constexpr unsigned kTriesLong = base::SpinWait::kTurnsBeforeSleep + 8;
 
-// Tries to lock, `tries` times. For locks that must not be waited for: that could be a deadlock
-// (O1).
+// Tries to lock, `tries` times. For a lock for which a wait could be a deadlock (O1).
 inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
   base::SpinWait spin;
   for (unsigned i = 0; i < tries; ++i) {

@@ -13,30 +13,30 @@
 
 namespace foedus::occ {
 
-// A search that a prefetch has begun. It names the page in which the record seems to be, which was
-// not looked at yet, and the page above. If the record seems to be in a snapshot page, it names
-// that page and the pointer that leads to it.
+// A search that a prefetch has begun. `page` is the page in which the record seems to be; the
+// prefetch has not looked at it yet. `parent` is the page above. If the record seems to be in a
+// snapshot page, the members name that page and the pointer that leads to it instead.
 struct alignas(64) PrefetchedLookup {
   std::uint64_t txn = 0;  // turn of the transaction that began it
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // by kind of storage: the slice or index that is searched for
   page::PageHeader* page = nullptr;
-  void* parent = nullptr;  // by kind of storage
+  void* parent = nullptr;  // its type is by kind of storage
   // If the search ends at a pointer without a volatile half, this is the snapshot half of that
   // pointer; otherwise it is null. In the first case `parent` is the pointer, `page` is the page
-  // that holds it (null: it is a root), and `cold_page` is the snapshot page to which it seems to
-  // lead.
+  // that holds it (null: it is a root), and `cold_page` is the snapshot page in which the record
+  // seems to be.
   page::SnapshotPageId cold_top = {};
   page::SnapshotPageId cold_page = {};
 };
 
-// The last page of `storage` that transaction `txn` has reached, and the page above. It was neither
-// moved nor dropped then.
+// `page` is the last page of `storage` that transaction `txn` has reached, and `parent` the page
+// above. When the transaction reached `page`, the page was neither moved nor dropped.
 struct LastPage {
   std::uint64_t txn;
   const StorageControl* storage;
   page::PageHeader* page;
-  void* parent;  // by kind of storage
+  void* parent;  // its type is by kind of storage
 };
 
 class SearchHints {
@@ -50,8 +50,8 @@ class SearchHints {
     const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
     return prefetched_[mixed >> (64 - kPrefetchedBits)];
   }
-  // Remembers `prefetched`. Returns the search that was given kLookupsAhead calls ago, whose page
-  // should be in the processor's cache by now.
+  // Remembers `prefetched`. Returns the search that was passed kLookupsAhead calls ago, or null.
+  // The page of that search should be in the processor's cache by now.
   PrefetchedLookup* exchange_turn(PrefetchedLookup* prefetched) {
     return std::exchange(turns_[prefetched_count_++ % kLookupsAhead], prefetched);
   }

@@ -31,7 +31,7 @@ void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
-  cold_pages_.forget_failure();  // one that no call of the last transaction has reported
+  cold_pages_.forget_failure();  // a failure that no call of the last transaction has reported
   locks_.begin();
   isolation_ = options.isolation;
   sets_.begin(isolation_ == Isolation::kSerializable);
@@ -43,10 +43,12 @@ void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   // uses addresses that were found since then, and makes no fence of its own.
   if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.reacquire();
   forget_retry();
-  // Reads the clock before the fence of pin(). The epoch may be too old, which is safe: a page born
-  // since then is then looked at in vain.
+  // Reads the clock before the fence of pin(). The epoch may be too old, which is safe: the
+  // transaction then looks for own writes in a page that was born before its begin and cannot have
+  // them.
   begin_epoch_ = resources_.clock->current();
-  // A snapshot transaction needs no pin: it looks at no volatile page, and only those are retired.
+  // A snapshot transaction needs no pin: it looks at no volatile page, and only volatile pages are
+  // retired.
   if (!of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
@@ -139,7 +141,7 @@ Status TxnContext::reserve_slowly(StorageControl* storage, std::size_t bytes,
 }
 
 Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std::string_view key) {
-  FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15
+  FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for the record's lock
   if (isolation_ != Isolation::kSerializable || locks_.holds(record)) return {};
   if (locks_.hold(record)) return {};
   return conflict(ConflictReason::kRecordLocked, storage, key);

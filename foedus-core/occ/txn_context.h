@@ -10,9 +10,10 @@
 //   hints()            where the next search may begin            search_hints.h
 //   uses()             which pages are wanted                     use_sampler.h
 //
-//   O5  It changes no record before commit. Physical inserts, splits and the like are system
-//       transactions: they change where records are, never what a user sees, and write no log.
-//   O6  A conflict dooms it: every later call returns the same.
+//   O5  The transaction changes no record before commit. Physical inserts, page splits and the like
+//       are system transactions: they change where records are, never what a user sees, and write
+//       no log.
+//   O6  A conflict dooms the transaction: every later call returns the same conflict.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,10 +54,10 @@ class TxnContext {
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: none
+    snapshot::LineCache* lines = nullptr;         // null: lines are not cached
     LineReads line_reads = LineReads::kCached;
-    base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
-    base::MemorySource* memory = nullptr;             // of the sets; null: uncounted
+    base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: own_turn_
+    base::MemorySource* memory = nullptr;             // for the sets; null: not counted
   };
 
   explicit TxnContext(const Resources& resources);
@@ -86,8 +87,8 @@ class TxnContext {
   // Ends the transaction and forgets all of it. REQUIRES: its locks are released.
   void end();
   // Does end(), but keeps a list of the records held (or read, if reads lock), and lends the
-  // reclamation pin (E26). begin() of a retry locks them first, by address, if the pin is still
-  // there. Any other begin() forgets them.
+  // reclamation pin (E26). begin() of a retry locks these records first, in the order of their
+  // addresses, if the pin is still there. Any other begin() forgets them.
   void end_for_retry();
   // Forgets the list that end_for_retry() kept, and ends the lent pin.
   void forget_retry();
@@ -105,7 +106,8 @@ class TxnContext {
   Epoch begin_epoch() const { return begin_epoch_; }
 
   ReadMode read_mode() const { return read_mode_; }
-  // Returns whether reads take locks: the second half of transact()'s tries, and get_for_update.
+  // Returns whether reads lock their records: in the second half of transact()'s tries, and during
+  // get_for_update().
   bool locks_reads() const { return read_mode_ == ReadMode::kLocks; }
   // REQUIRES: is_open().
   void set_locks_reads(bool locks) {
@@ -124,7 +126,7 @@ class TxnContext {
   // kOutOfMemory.
   [[gnu::cold]] void set_out_of_memory() { is_out_of_memory_ = true; }
   // Makes room in locks and sets: up to `records` records can move without allocation. A system
-  // transaction calls it before it locks anything, because it cannot fail later.
+  // transaction calls this before it locks anything, because it cannot fail after that.
   void reserve_moves(std::size_t records);
   // Returns kOutOfMemory: the page pool has no free page.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
@@ -162,13 +164,14 @@ class TxnContext {
     return {};
   }
 
-  // Updates the entries after the session's ring has grown (log::RingSource).
+  // Updates the addresses of log records in the write set, after the session's ring has grown and
+  // moved the records (log::RingSource).
   void follow(const log::RingMove& move) {
     for (WriteEntry& entry : sets_.writes().entries()) entry.log = move.moved(entry.log);
   }
 
-  // Locks the record until the transaction ends (get_for_update). kConflict: TxnLocks::hold()
-  // failed.
+  // Locks the record until the transaction ends (get_for_update). Does nothing if the transaction
+  // is not serializable, or holds the lock already. kConflict: TxnLocks::hold() failed.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
 
   // ---- counters, for statistics; read by others while the session runs -----------------------
@@ -188,15 +191,18 @@ class TxnContext {
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
-  // Makes commit choose a TID above `tid`, whose flags do not count. `tid` is the last TID of a
-  // record that was purged from the page in which the transaction missed its key.
+  // Makes commit choose a TID above `tid`, whose flags do not count. `tid` is purged_tid of a page
+  // in which the transaction missed a key: the highest TID of the records that were removed from
+  // that page. So replay takes a write of the transaction to the key in the other tree for the
+  // newest (M48).
   void raise_tid_floor(page::Tid tid) {
     const page::Tid version = tid.without(page::Tid::kFlags);
     if (version.word() > tid_floor_.word()) tid_floor_ = version;
   }
   page::Tid tid_floor() const { return tid_floor_; }
   // order: release, pairs with follow_session(). Any other reader is the session's own thread, or
-  // has to find only commits that it has seen by other means (C7).
+  // Engine::newest_commit(), which has to find only commits that its thread has seen by other means
+  // (C7).
   void set_last_tid(page::Tid tid) { last_tid_.store_release(tid.word()); }
   // Raises last_tid() to that of `other`, a session of the same database. REQUIRES: the calling
   // thread has claimed the session, and no transaction is open in it.

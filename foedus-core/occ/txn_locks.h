@@ -20,7 +20,7 @@
 namespace foedus::occ {
 
 // Microseconds for which a transaction waits for a record's lock before it conflicts: a user may
-// have forgotten what get_for_update() locked.
+// have forgotten to end a transaction that locked the record by get_for_update().
 inline constexpr std::uint64_t kLockWaitUs = 10'000'000;
 
 // A record lock that a transaction took before its commit.
@@ -41,8 +41,9 @@ class HeldLocks {
   bool contains(const page::RecordHeader* record) const {
     return !entries_.empty() && find(record) != AddressIndex::kNone;
   }
-  // Returns whether all held records lie at lower addresses than `record`: then its lock may be
-  // waited for (O1). May return false also in this case, if the highest one has moved away.
+  // Returns whether all held records lie at lower addresses than `record`, so that its lock may be
+  // waited for (O1). May return false although they do, if the record with the highest address has
+  // moved away.
   bool are_below(const page::RecordHeader* record) const { return highest_ < address_of(record); }
   void add(page::RecordHeader* record, LockWaiter* waiter);
   // Makes room: `count` more locks need no allocation.
@@ -80,7 +81,7 @@ class HeldLocks {
 // kept for the next transaction.
 class WaiterPool {
  public:
-  WaiterPool() = default;  // for a system transaction
+  WaiterPool() = default;  // for a system transaction: the memory is not counted
   WaiterPool(base::MemorySource* source, std::uint32_t session)
       : source_(source), session_(session) {}
   ~WaiterPool() { drop_blocks(0); }
@@ -145,7 +146,7 @@ class TxnLocks {
   // Returns `status` with a text that says for how long lock() waited, and which session has the
   // lock.
   [[gnu::cold]] Status with_timeout(Status status) const;
-  // Sets the time that lock() waits, kLockWaitUs until then.
+  // Sets the time for which lock() waits at most. Until the first call it is kLockWaitUs.
   void set_wait_us(std::uint64_t wait_us) { wait_us_ = wait_us; }
 
   // Locks the record until release(). Waits for the lock only if all held records have lower
@@ -171,20 +172,20 @@ class TxnLocks {
   }
   // Sorts the records for the retry by address (O1), and removes duplicates.
   void sort_for_retry();
-  // Locks these records, and waits for each lock. If a wait times out, leaves that record and all
-  // after it to the calls of the retry that ask for them. Does not look whether a record has moved
-  // meanwhile: the lock of such a record does no harm, and no good.
+  // Locks the records for the retry, and waits for each lock. If a wait times out, leaves that
+  // record and all after it to the calls of the retry that ask for them. Does not look whether a
+  // record has moved meanwhile: the lock of such a record does no harm, and no good.
   void reacquire();
   void forget_retry() { to_reacquire_.clear(); }
 
   // Begins a transaction.
   void begin() { timeout_ = {}; }
-  // Ends one. REQUIRES: nothing is held.
+  // Ends a transaction. REQUIRES: no lock is held.
   void end() { waiters_.clear(); }
 
  private:
   struct Timeout {
-    std::uint64_t waited_us = 0;  // 0: there was none
+    std::uint64_t waited_us = 0;  // 0: no lock() has timed out
     std::int64_t session = -1;    // the holder; -1: a system transaction
   };
 

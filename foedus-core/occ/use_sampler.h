@@ -1,6 +1,6 @@
 #pragma once
-// UseSampler: marks the page of about one in kUsesPerMark records that a session looks at as used
-// (P8). So a glean finds the mark on pages with many wanted records, and rarely on other pages.
+// UseSampler: marks as used (P8) the page of about one in kUsesPerMark records that a session looks
+// at. So a glean finds the mark on pages with many wanted records, and rarely on other pages.
 
 #include <cstdint>
 
@@ -16,7 +16,8 @@ class UseSampler {
     if (--uses_to_mark_ == 0) [[unlikely]]
       choose(record);
   }
-  // Ends a transaction. Marks the chosen page, which may be reused once the transaction's pin ends.
+  // Marks the chosen page. Called before the transaction's pin ends, because the page may be reused
+  // after that.
   void end() {
     if (page_to_mark_ == nullptr) return;
     page_to_mark_->mark_used();
@@ -42,7 +43,7 @@ class UseSampler {
   }
 
   std::uint32_t uses_to_mark_ = kUsesPerMark;
-  std::uint32_t steps_ = 0;                   // decides the next distance
+  std::uint32_t steps_ = 0;                   // decides the next uses_to_mark_
   page::PageHeader* page_to_mark_ = nullptr;  // null between transactions
 };
 

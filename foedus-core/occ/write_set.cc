@@ -8,7 +8,7 @@ namespace foedus::occ {
 
 namespace {
 
-// Most entries for which make_room() notes room at once.
+// Most entries by which one call of make_room() raises room_ above count_.
 constexpr std::size_t kRoomMax = 1u << 20;
 constexpr std::uint32_t kScannedMax = 64;  // most entries that known() scans one by one
 
@@ -35,8 +35,8 @@ void WriteSet::index_up_to(std::uint32_t end) {
 }
 
 std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t end) {
-  // Scans the entries only while no entry is indexed and all are few. Otherwise indexes them at
-  // once: each later call would scan those again that this call leaves.
+  // Scans the entries one by one only if none is indexed and they are few. Otherwise indexes all of
+  // them at once: each later call would scan again what this call leaves unindexed.
   bool is_sought = end - indexed_ > (indexed_ == 0 ? kScannedMax : 0);
   for (std::uint32_t i = indexed_; i < end && !is_sought; ++i) {
     is_sought = entries_[i].record == record;
@@ -60,7 +60,7 @@ void WriteSet::link_to_known(std::uint32_t number) {
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
   const std::uint32_t known_as = known(from, count_);
   FOEDUS_INVARIANT(known_as != WriteEntry::kNone, from, to);
-  index_.reserve(1);  // before anything changes
+  index_.reserve(1);  // may allocate, so before anything changes
   for (std::uint32_t i = owns_[known_as].oldest; i != WriteEntry::kNone; i = entries_[i].next_own) {
     entries_[i].record = to;
     entries_[i].place = place;

@@ -17,18 +17,18 @@
 namespace foedus::occ {
 
 // The precondition of a write: the call relied on the presence or absence of the record, as own
-// earlier writes leave it. Commit checks that it is so.
+// earlier writes leave it. Commit checks the record again.
 enum class Precondition : std::uint8_t { kNone, kPresent, kAbsent };
 
-// A write to a record. `log` says which. Several entries of one record are applied in the order of
-// the calls. An entry takes one cache line.
+// A write to a record. `log` is the log record that says what is written. Several entries of one
+// record are applied in the order of the calls. An entry takes one cache line.
 struct alignas(64) WriteEntry {
   static constexpr std::uint32_t kNone = AddressIndex::kNone;
 
   page::RecordHeader* record = nullptr;
   log::LogRecord* log = nullptr;
   StorageControl* storage = nullptr;
-  LockWaiter* waiter = nullptr;    // with which the lock phase locked the record; null: none
+  LockWaiter* waiter = nullptr;    // of the lock phase; null: this entry did not lock the record
   std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
   std::uint32_t place = 0;         // by kind of storage: where its page describes the record
   std::uint32_t next_own = kNone;  // next entry of the same record
@@ -72,13 +72,13 @@ class RecordFilter {
 // not matter then.
 //
 // Few transactions read a record that they have written, so most entries are never indexed. An
-// entry from indexed_ on is the only one of its record. The filter answers most lookups. The others
-// first scan the entries, if these are few and none is indexed. If the scan finds the record, or if
-// there was no scan, all entries are indexed.
+// entry from indexed_ on is the only one of its record. The filter answers most lookups. The other
+// lookups first scan the entries, if these are few and none is indexed. If the scan finds the
+// record, or if there was no scan, all entries are indexed.
 class WriteSet {
  public:
   struct Own {
-    std::uint32_t first = WriteEntry::kNone;  // with which a read begins: see WriteSet
+    std::uint32_t first = WriteEntry::kNone;  // the entry with which a read begins (WriteSet)
     std::uint32_t newest = WriteEntry::kNone;
     std::uint32_t oldest = WriteEntry::kNone;
   };
@@ -143,7 +143,7 @@ class WriteSet {
   // Returns whether no record has two entries.
   bool has_one_for_each() const { return !has_repeats_; }
   // Makes sorted() the entries in canonical order: by address of the record, then in the order of
-  // the calls. It is valid until the next add() or move(). unsort() empties it.
+  // the calls. sorted() is valid until the next add() or move(). unsort() empties it.
   void sort();
   void unsort() { sorted_.clear(); }
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
