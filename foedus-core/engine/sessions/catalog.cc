@@ -13,7 +13,7 @@ namespace foedus::engine {
 namespace {
 
 // Longest wait of drop() for transactions that may follow pages of the storage. If they take
-// longer, a later open() or drop() frees its pages.
+// longer, a later open() or drop() frees the storage's pages.
 constexpr std::uint64_t kFreeWaitUs = 100'000;
 constexpr std::uint64_t kFreeLookUs = 1'000;
 
@@ -57,12 +57,12 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   if (!parts_.state->is_recovered()) [[unlikely]] {
     occ::StorageControl* const early = find_early(wanted);
     if (early != nullptr) return early;
-    FOEDUS_CHECK(parts_.state->check_recovered());  // E24
+    FOEDUS_CHECK(parts_.state->check_recovered());  // E24: waits, so before mutex_
   }
   const std::lock_guard lock(mutex_);
   free_dropped();
   auto found = by_name_.find(wanted.name);
-  // A drop of the storage has begun, but a full device stopped it (E5).
+  // If a drop of the storage has begun, but a full device stopped it, ends the drop first (E5).
   if (found != by_name_.end() && found->second->is_dropped()) {
     FOEDUS_CHECK(drop_found(found));
     found = by_name_.end();
@@ -108,7 +108,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
         log::LogRecord* const record,
         parts_.ddl->prepare(log::LogRecordType::kCreateStorage, meta.id, meta.name,
                             {reinterpret_cast<const char*>(&parameters), sizeof(parameters)}));
-    const std::lock_guard lock(ids_mutex_);  // E19
+    const std::lock_guard lock(ids_mutex_);  // E19: publishes and notes the epoch under it
     const Epoch created = parts_.ddl->publish(record);
     life.begin()->second.created = created;
     lives_.merge(life);
@@ -140,7 +140,7 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
 }
 
 Status Catalog::drop(std::string_view name) {
-  FOEDUS_CHECK(parts_.state->check_recovered());  // E24
+  FOEDUS_CHECK(parts_.state->check_recovered());  // E24: waits, so before mutex_
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
@@ -182,7 +182,7 @@ bool Catalog::is_drop_logged(const occ::StorageControl& control) const {
 
 // Logs the drop by `record`; null: an earlier call has logged it. Returns the epoch of the drop.
 Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* record) {
-  const std::lock_guard lock(ids_mutex_);  // E19
+  const std::lock_guard lock(ids_mutex_);  // E19: publishes and notes the epoch under it
   const auto id = static_cast<std::uint32_t>(control.id());
   Life& life = lives_.at(id);
   if (record != nullptr) {
@@ -278,7 +278,8 @@ Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root
   }
   const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
   FOEDUS_INVARIANT(is_first, root.word());
-  // A storage without volatile pages counts as one whose volatile pages were dropped.
+  // A drop_epoch of 0 would mean that no pointer of the storage leads to a snapshot page, and
+  // installations would skip the storage.
   control->drop_epoch.store_release(1);  // order: relaxed would do, no thread uses it yet
   return {};
 }

@@ -3,17 +3,18 @@
 // snapshot and from the create and drop records of the log, whose epochs order them with records of
 // data.
 //
-//   E51  A storage is announced to users only after its create record is durable: every record of
-//       its data has a later epoch. If a full device keeps the create record from becoming durable,
-//       that record is in the session's log buffer already. The catalog keeps the storage
-//       unannounced, and the next open() of its name waits for the record again.
-//   E5  A drop sets the dropped flag, which verify reads after its fence: new commits are refused.
-//       The drop waits until every commit that did not see the flag is published, and only then
-//       logs its record. So no record of the storage is newer than its drop. A drop is logged once,
-//       even if a full device keeps the record from becoming durable. A later drop() or open() of
-//       the name waits for the same record; open() then makes a new storage. A second record could
-//       bring the storage back into a snapshot after one that leaves it out. Space in the log is
-//       reserved before commits are refused: a drop that finds none leaves the storage as it was.
+//   E51  A storage is announced to users only after its create record is durable, so that every
+//       record of its data has a later epoch. If a full device keeps the create record from
+//       becoming durable, that record is in the session's log buffer already. The catalog keeps the
+//       storage unannounced, and the next open() of its name waits for the record again.
+//   E5  A drop sets the dropped flag. A commit reads the flag in its verify phase, after its fence,
+//       and is refused if the flag is set. The drop waits until every commit that did not see the
+//       flag is published, and only then logs its record. So no record of the storage is newer than
+//       its drop. A drop is logged once, even if a full device keeps the record from becoming
+//       durable. A later drop() or open() of the name waits for the same record; open() then makes
+//       a new storage. A second record would have a later epoch, so that a snapshot could have the
+//       storage again after one that leaves it out. Space in the log is reserved before commits are
+//       refused: a drop that finds none leaves the storage as it was.
 //   E6  Ids of storages count upwards and are never used again.
 //   E19 A create or drop record is published, and its epoch noted in the catalog, under one lock.
 //       So list_at() knows all storages of a durable epoch. No thread waits for the log while it
@@ -102,7 +103,8 @@ class Catalog {
     Epoch epoch;
   };
 
-  // A storage exists from epoch `created` to epoch `dropped`, those of its DDL records.
+  // A storage exists from epoch `created` to epoch `dropped`: the epochs of its create and drop
+  // records.
   struct Life {
     storage_meta::StorageMeta meta;
     Epoch created;  // invalid: found at open, and so older than all epochs of this run
@@ -113,8 +115,8 @@ class Catalog {
   Status create(const storage_meta::StorageMeta& wanted);
   // Makes `root`, a snapshot page, the storage's root; if it is null, makes an empty storage.
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
-  // Waits for the create record, then announces the storage (E51). REQUIRES: unannounced_ has the
-  // name.
+  // Waits until the create record is durable, then announces the storage (E51). REQUIRES:
+  // unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
   Status drop_found(StorageMap::iterator found);
   bool is_drop_logged(const occ::StorageControl& control) const;

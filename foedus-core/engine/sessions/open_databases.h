@@ -5,7 +5,8 @@
 //
 //   E32 Each open() in a process gets a database number of its own. It is never 0.
 //
-// Any thread. In a child of fork(), the parent's databases stay in the list, as if open.
+// Any thread. In a child of fork(), the parent's databases stay in the list, as if open. Calls
+// refuse them by the generation of the process (E12).
 
 #include <cstdint>
 #include <optional>

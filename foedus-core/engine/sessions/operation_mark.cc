@@ -10,7 +10,7 @@ void OperationMark::enter(SessionSlot* slot) {
   const std::uint32_t self = base::thread_id();
   std::uint32_t other = 0;
   if (slot->inside.compare_exchange_acq_rel(other, self)) {
-    base::fence_seq_cst();  // order: E36, the operation's half
+    base::fence_seq_cst();  // order: E36, `inside` is stored before `turn` is compared
     slot_ = slot;
     return;
   }

@@ -1,7 +1,8 @@
 #pragma once
-// OperationMark: announces in the session's slot that an operation of its transaction is at work
-// (E36). It does so only if the session is tracked: transactions may be revoked, or the build
-// checks that no two threads use one Txn at the same time (FOEDUS_CHECKED).
+// OperationMark: announces in the session's slot that an operation of its transaction is at work,
+// so that TxnWatch does not roll the transaction back meanwhile (E36). It does so only if the
+// session is tracked. That is the case if transactions may be revoked, or the build checks that no
+// two threads use one Txn at the same time (FOEDUS_CHECKED).
 
 #include <cstdint>
 

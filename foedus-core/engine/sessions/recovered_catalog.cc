@@ -22,7 +22,7 @@ namespace {
 
 // Most segments that are read at the same time. More would keep the device busy, and transactions
 // that read snapshots meanwhile would wait for it. The number is the same on all machines, so that
-// the samples are, too, and with them the bounds of the gleaner's partitions.
+// the samples are the same, too, and with them the bounds of the gleaner's partitions.
 constexpr std::size_t kReadersMax = 2;
 constexpr unsigned kRecordsPerStep = 16'384;
 
@@ -41,8 +41,8 @@ class CatalogReader {
     }
   }
 
-  // Notes what `record` says of its storage. `record` is the last that `records` returned, so that
-  // errors name its place.
+  // Notes what `record` says of its storage. REQUIRES: `record` is the last one that `records`
+  // returned, because errors name the place of that one.
   Status read(const log::LogRecord& record, std::uint32_t soc, const log::SegmentRecords& records) {
     const auto id = static_cast<std::uint32_t>(record.storage_id);
     const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
@@ -116,9 +116,9 @@ class CatalogReader {
     return samples_.try_emplace(id, kRecordSamplesMax).first->second;
   }
 
-  // Returns null if neither the snapshot nor a record read so far has created the storage. Caches
-  // the storages found last: the search is made for each record, and few storages have most
-  // records.
+  // Returns null if the previous snapshot does not have the storage, and no record read so far
+  // creates it. Caches the storages found last: the search is made for each record, and few
+  // storages have most records.
   const Known* find(page::StorageId id) {
     Known& lately = lately_[static_cast<std::uint32_t>(id) % lately_.size()];
     if (lately.samples != nullptr && lately.id == id) return &lately;
@@ -160,7 +160,7 @@ class CatalogReader {
   }
 
   Epoch covered_;                   // epoch that the previous snapshot covers
-  std::uint32_t known_before_ = 1;  // a lower id that is not in that snapshot was dropped
+  std::uint32_t known_before_ = 1;  // a lower id that the previous snapshot lacks was dropped
   std::uint32_t next_id_ = 1;
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
@@ -168,7 +168,7 @@ class CatalogReader {
   std::map<page::StorageId, storage::PageSamples> samples_;
   std::array<Known, 64> lately_;  // cache of find()
   std::set<page::StorageId> dropped_;
-  std::vector<std::pair<page::StorageId, std::string>> drops_;  // later than that snapshot
+  std::vector<std::pair<page::StorageId, std::string>> drops_;  // drop records after covered_
   std::set<page::StorageId> unknown_;
 };
 
@@ -274,8 +274,8 @@ Result<RecoveredCatalog> recover_catalog(const log::Log& log, const snapshot::Ma
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
     return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
   });
-  // Reports the error of the lowest segment, if there are several: a reader of one segment after
-  // the other would meet that one.
+  // If several tasks failed, reports the error in the lowest segment: a reader that reads one
+  // segment after the other would meet that error.
   const CatalogTask* failed = nullptr;
   for (const auto& task : all.tasks) {
     if (task->status().is_ok()) continue;

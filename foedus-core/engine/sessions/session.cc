@@ -105,8 +105,8 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
   durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
-  // order: relaxed twice, readers take them as estimates: texts for people, PageRoom, and TxnWatch,
-  // whose exchange checks the turn.
+  // order: relaxed twice, readers take the words as estimates. The readers are texts for people,
+  // PageRoom, and TxnWatch, whose exchange checks the turn.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
   if (to_touch_ != nullptr) [[unlikely]]
@@ -115,10 +115,10 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
   return {};
 }
 
-// Begins the retry of a transaction, and applies the row that the last try could not (E39). That is
-// announced as an operation, since TxnWatch may revoke the transaction meanwhile. A transaction
-// that is not serializable begins without the row: it writes nothing, and one on a snapshot never
-// needs it.
+// Begins the retry of a transaction, and applies the row that the last try could not apply (E39).
+// This is announced as an operation, since TxnWatch may revoke the transaction meanwhile. A
+// transaction that is not serializable begins without the row. It holds no record lock, so an
+// operation that needs the row can apply it; and a transaction on a snapshot never needs it.
 Status EngineSession::begin_with_touch(const TxnOptions& options) {
   context_.begin(options);
   occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
@@ -170,8 +170,8 @@ Result<Ticket> EngineSession::commit() {
     return revoked();
   }
   Result<Ticket> ticket = commit_open();
-  // TxnWatch revoked the transaction after the commit's own check. The commit stands, and only the
-  // flag in the slot is cleared.
+  // If TxnWatch has revoked the transaction since the check above, the result of commit_open()
+  // stands, and only the flag in the slot is cleared.
   if (is_revoked()) [[unlikely]]
     parts_.watch->end_revoked(this);
   return ticket;
@@ -211,7 +211,7 @@ void EngineSession::add_stats(SocStats* stats) const {
 }
 
 void EngineSession::rollback() {
-  if (!parts_.state->check_process().is_ok()) return;  // E12
+  if (!parts_.state->check_process().is_ok()) return;  // E12: begun by the parent
   const OperationMark mark(slot_, context_.turn());
   if (context_.is_open() && !is_revoked()) txn::rollback(&context_, context_.is_doomed());
   if (is_revoked()) [[unlikely]]

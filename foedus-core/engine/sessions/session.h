@@ -1,7 +1,7 @@
 #pragma once
 // EngineSession: all that a thread needs to run transactions: context, log buffer (a ring), stock
-// of pages, and cursors of scans. One thread at a time uses a session, and other threads later
-// (E31). The log buffer stays attached to one logger of the session's SOC.
+// of pages, and cursors of scans. Several threads may use a session one after the other, but never
+// two at a time (E31). The log buffer stays attached to one logger of the session's SOC.
 
 #include <cstdint>
 #include <memory>
@@ -59,7 +59,7 @@ class alignas(64) ScanCursor {
   std::uint64_t rows_left_ = 0;
   bool is_positioned_ = false;  // sequential_ is at a record: next() moves it
   bool is_of_snapshot_ = false;
-  bool may_have_rows_ = false;  // masstree_ is open, and no row of the storage waits
+  bool may_have_rows_ = false;  // masstree_ may have read rows ahead: none waited at open
   page::SnapshotPageId root_;   // if is_of_snapshot_: the storage's root in that snapshot
   occ::StorageControl* control_ = nullptr;
   // The scan's range in the log's tail, if rows of the storage waited when the scan began (E38).
@@ -73,18 +73,18 @@ class alignas(64) ScanCursor {
 
 // The properties in which sessions of a database differ.
 struct SessionShape {
-  bool is_logged = true;  // if the database has a log
+  bool is_logged = true;  // its records go to the log, if the database has one
   std::uint32_t number = 0;
   std::uint32_t soc = 0;
-  std::uint32_t logger = 0;            // among those of all SOCs
-  std::uint64_t log_buffer_bytes = 0;  // at first
+  std::uint32_t logger = 0;            // number among the loggers of all SOCs
+  std::uint64_t log_buffer_bytes = 0;  // size at first
   std::uint64_t log_buffer_bytes_max = 0;
   SessionMemory* memory = nullptr;  // null: the log buffer cannot grow, the sets have no bound
 };
 
 class EngineSession final : private log::RingSource {
  public:
-  // Objects that all sessions of a database share; they outlive it.
+  // Objects that all sessions of a database share; they outlive the sessions.
   struct Parts {
     Engine* engine = nullptr;  // for the public interface; the session itself does not use it
     const Options* options = nullptr;
@@ -134,8 +134,8 @@ class EngineSession final : private log::RingSource {
   // Commits the open transaction, or ends it with an error. With Durability::kSync, waits until the
   // commit is durable.
   Result<Ticket> commit();
-  // Returns whether the last commit() took effect. It may have, and still have returned an error:
-  // that of the wait for durability.
+  // Returns whether the last commit() took effect. A commit() that took effect may have returned an
+  // error: that of the wait for durability.
   bool has_committed() const { return has_committed_; }
   void clear_has_committed() { has_committed_ = false; }
   void rollback();
@@ -145,7 +145,7 @@ class EngineSession final : private log::RingSource {
   // Returns kConflict, after which the open transaction cannot commit: a row of the log's tail
   // could not be applied. The retry applies that row before it locks anything (E39).
   Status touch_later(occ::StorageControl* control, std::string_view key);
-  // Discards what is kept for a retry of the last transaction: the next one is no retry.
+  // Discards what is kept for a retry of the last transaction: the next transaction is no retry.
   void forget_retry();
   // Takes the log bytes for which the session's user has to wait at the throttle, after the session
   // is released (E18). Returns 0, and keeps counting, while they are too few to wait for.
@@ -165,7 +165,7 @@ class EngineSession final : private log::RingSource {
   // Returns whether the function that transact() runs has called Txn::rollback() in this try.
   bool wants_rollback() const { return wants_rollback_; }
   void set_wants_rollback() { wants_rollback_ = true; }
-  // Waits a random time before the next try. Its bound grows with `try_number`.
+  // Waits a random time before the next try. The bound of this time grows with `try_number`.
   void back_off(std::uint32_t try_number);
 
   ScanCursor* take_cursor();
@@ -196,8 +196,8 @@ class EngineSession final : private log::RingSource {
   SessionMemory* const memory_;
   numa::SocMemory ring_;
   numa::SocMemory next_ring_;  // between grow_ring() and ring_has_moved()
-  // Rings that the transaction has outgrown. Its user may still read rows there, until the next
-  // begin().
+  // Rings that the transaction has outgrown. The transaction's user may still read rows in them,
+  // until the next begin().
   std::vector<numa::SocMemory> old_rings_;
   base::AtomicWord<std::uint64_t> ring_bytes_;
   page::SessionPages pages_;

@@ -44,7 +44,7 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_user(std::uint32_t n
 
 Result<std::unique_ptr<EngineSession>> SessionFactory::make_own() {
   const bool is_room = parts_.budget->try_take(kOwnRingBytes);
-  FOEDUS_INVARIANT(is_room, parts_.budget->remaining());  // E29
+  FOEDUS_INVARIANT(is_room, parts_.budget->remaining());  // E29: the bytes were set aside
   const std::uint32_t number = options_.sessions_max;
   return make({.number = number,
                .soc = 0,
@@ -60,14 +60,15 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_
     return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
   }
   // An earlier run may have had a larger log.buffer_bytes. So rows of the tail may be too large for
-  // a buffer of this run's users.
+  // a buffer of this run's users, and the buffers made here may grow larger.
   const std::uint64_t bytes_max =
       std::max<std::uint64_t>(options_.log.buffer_bytes, 4 * kMaxPayloadBytes);
   const std::uint32_t number = options_.sessions_max + 2 + index;
   auto session = base::catching([&] {
     return make({.is_logged = false,
                  .number = number,
-                 // Threads of all SOCs use these sessions: they are spread over the SOCs in turn.
+                 // Threads of all SOCs use these sessions, so the sessions are spread over the SOCs
+                 // in turn.
                  .soc = index % parts_.session.topology->socs(),
                  .log_buffer_bytes = ring_bytes,
                  .log_buffer_bytes_max = bytes_max,

@@ -19,7 +19,7 @@ class SessionFactory {
   struct Parts {
     EngineSession::Parts session;            // parts that all sessions share
     log::Log* log = nullptr;                 // null: Logging::kNone
-    const SnapshotCaches* caches = nullptr;  // null: likewise
+    const SnapshotCaches* caches = nullptr;  // null: Logging::kNone
     base::MemoryBudget* budget = nullptr;
     SessionMemory* memory = nullptr;
   };

@@ -146,7 +146,7 @@ Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const
     if (spent_us >= timeout_us) return no_session(timeout_us, why);
     FOEDUS_SYNC_POINT("session_pool:wait");
     runtime.wait(&self.point, std::min(timeout_us - spent_us, kLookAgainUs),
-                 [&] { return self.given.load_acquire() != nullptr; });  // order: as above
+                 [&] { return self.given.load_acquire() != nullptr; });  // order: acquire, as above
   }
 }
 

@@ -10,14 +10,14 @@
 // whose memory may still be in the processor's caches. This is a hint, and is never removed.
 //
 //   E9  A hint has the number of its database, and is followed only in the open database with that
-//       number. The session is there: sessions live until their database is closed.
+//       number. The session still exists then: sessions live until their database is closed.
 //   E33 If threads wait for a session, release() hands its session to the thread that has waited
 //       longest. release() may read waiting_ just before a thread begins to wait. That thread then
 //       finds the free session by a look of its own, after kLookAgainUs at the latest. So a thread
 //       waits only while the threads ahead of it wait for sessions or use them.
 //   E34 A session stays until the database is closed, with its memory and its SOC. The SOC is that
-//       of the processor on which the thread ran that asked for the session. If that processor has
-//       several SOCs (N8), the session gets the SOC with the fewest sessions.
+//       of the processor that ran the asking thread when the session was made. If that processor
+//       has several SOCs (N8), the session gets the SOC with the fewest sessions.
 //   E45 A thread gets a session of another SOC only if no session of its own SOC is free and none
 //       can be made. The thread uses that session again until it has moved to a processor of other
 //       SOCs or finds the session in use. The system may move the thread at any time, so its SOC is
@@ -26,8 +26,8 @@
 //   E48 The TIDs of a thread's commits by transact() are in the order of these commits. That
 //       matters in sequential storages, whose records are in the order of TIDs. When a thread
 //       changes to another session, that session's last TID is raised to the last TID of the one
-//       before. This needs the thread's hint, of which it has kHints: threads that use more
-//       databases may lose the order.
+//       before. The pool knows the session before from the thread's hint. A thread has kHints
+//       hints, so one that uses more databases may lose the order.
 
 #include <cstdint>
 #include <deque>
@@ -73,7 +73,7 @@ class SessionPool {
   // Claims a session, which the caller uses until release(). Waits while all sessions are in use
   // and no other one can be made. kTimeout: no session became free within `timeout_us`; the text
   // says why none could be made. kOutOfMemory: there is no session yet, and no memory for one.
-  // kClosed. Throws std::bad_alloc.
+  // kClosed: the database was closed. Throws std::bad_alloc.
   Result<EngineSession*> claim(std::uint64_t timeout_us) {
     EngineSession* const last = last_of_thread();
     if (last != nullptr && has_stayed() &&
@@ -94,7 +94,7 @@ class SessionPool {
 
   // Takes a session out of the pool for a foedus::Session: its state is kHeld until give().
   // kTooLarge: all of sessions_max are in use. kOutOfMemory: none is free, and there is no memory
-  // for another. kClosed. Throws std::bad_alloc.
+  // for another. kClosed: the database was closed. Throws std::bad_alloc.
   Result<EngineSession*> take();
   // Rolls back the session's transaction if one is open, and returns the session to the pool.
   void give(EngineSession* session);
@@ -135,7 +135,7 @@ class SessionPool {
   static Hint* hints_of_thread();
   EngineSession* last_of_thread() const {
     const Hint& hint = hints_of_thread()[parts_.database % kHints];
-    return hint.database == parts_.database ? hint.session : nullptr;  // E9
+    return hint.database == parts_.database ? hint.session : nullptr;  // E9: others may be gone
   }
   void remember(EngineSession* session, numa::SocRange here) const;
   // Returns whether the calling thread runs on the same SOCs as when it got its last session (E45).

@@ -27,10 +27,10 @@
 //     kFree, kHeld --close()--> kClosed             for good, or back if close() is refused
 //
 //   E30 A Txn is valid while `turn` is the number that it was made with. All transactions of a slot
-//       have different numbers, even of two databases that used it one after the other, since
-//       the number never decreases. The thread that owns the Txn compares `turn`. If it is equal,
-//       that thread began the transaction or was handed it. Then the session is claimed, and
-//       neither close() nor a destructor has taken it.
+//       have different numbers, even of two databases that used the slot one after the other, since
+//       the number never decreases. The thread that owns the Txn compares `turn`. If the numbers
+//       are equal, that thread began the transaction or was handed it. Then the session is claimed,
+//       and neither close() nor a destructor has taken it.
 //   E31 A session is claimed by a compare-and-swap on `state`, or handed over while it is kBusy
 //       (E33). So one thread at a time uses it. The store of kFree or kHeld releases what the
 //       thread wrote in the session, and the next claim acquires it. close() takes all sessions
@@ -69,7 +69,7 @@ struct alignas(64) SessionSlot {
 
   // Changes the state from `from` to `to`. Returns false, and changes nothing, if it is not `from`.
   bool try_change(SessionState from, SessionState to) {
-    // order: acquire and release: E31.
+    // order: acquire and release: a claim sees what the session's last user wrote (E31).
     return state.compare_exchange_acq_rel(from, to);
   }
   // Sets the state to `to`, which ends a claim. REQUIRES: the calling thread has claimed the slot,

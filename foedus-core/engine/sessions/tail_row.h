@@ -16,7 +16,7 @@ namespace foedus::engine {
 class TailRow {
  public:
   // `root`: the storage's root in the snapshot that precedes the tail; null: the storage has no
-  // page in it.
+  // page in that snapshot.
   TailRow(occ::StorageControl* control, page::SnapshotPageId root)
       : control_(control), root_(root) {}
 
@@ -26,8 +26,8 @@ class TailRow {
   // Reads the row as the snapshot before the tail has it, in an open transaction. The current row
   // would be wrong: it may lie in a page of the tail's own snapshot, and have the changes already.
   Status read(occ::TxnContext& txn, std::string_view key);
-  // Applies a record of the row in memory. REQUIRES: records come in the order of the log. The
-  // first one follows read(), or is_whole().
+  // Applies a record of the row in memory. REQUIRES: records come in the order of the log. Before
+  // the first one, read() was called, or is_whole() is true for that record.
   // kCorruption: the record changes bytes that the row does not have.
   Status change(const log::LogRecord& record);
   // Writes the row to its storage, or erases it there, in an open transaction.

@@ -6,9 +6,9 @@
 //       and writes are counted; successive records of one page count once. With one SOC no
 //       transaction is sampled. All words are the session's own, and a transaction that is not
 //       sampled only decrements one of them.
-//   E47 The thread counts as on the session's SOC if its processor has that SOC (N8), else as on
-//       the first SOC of its processor. So if a thread of another SOC uses the session, the
-//       session's own pages count as remote.
+//   E47 The thread counts as running on the session's SOC if its processor has that SOC (N8), else
+//       as running on the first SOC of its processor. So if a thread of another SOC uses the
+//       session, the session's own pages count as remote.
 
 #include <cstdint>
 

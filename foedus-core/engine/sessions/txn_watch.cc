@@ -25,8 +25,8 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   SessionSlot& slot = session->slot();
   // order: acquire, pairs with TxnContext::begin(): since_us is of no earlier transaction.
   std::uint64_t turn = slot.turn.load_acquire();
-  // order: relaxed. It may be of a later transaction; then the exchange below fails, since each
-  // transaction has another turn.
+  // order: relaxed. since_us may be of a later transaction; then the exchange below fails, since
+  // each transaction has another turn.
   const std::uint64_t since_us = slot.since_us.load_relaxed();
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
@@ -42,7 +42,7 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
                                  std::to_string(session->context().session()) + ", thread " +
                                  std::to_string(slot.thread.load_relaxed()));  // order: for people
   }
-  base::fence_seq_cst();  // order: E36, the watch's half
+  base::fence_seq_cst();  // order: E36, `turn` is changed before `inside` is looked at
   FOEDUS_SYNC_POINT("txn_watch:revoked");
   const std::lock_guard lock(ending_mutex_);
   // order: acquire, pairs with ~OperationMark(): the rollback sees what the operation did.

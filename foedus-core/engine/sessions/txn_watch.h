@@ -3,7 +3,7 @@
 // that a forgotten transaction does not hold locks, pages and a snapshot for ever.
 //
 // While a revoked transaction is in an operation, it is not rolled back. A later step of the task
-// does that, after the operation has returned, or the owner does when it ends the transaction
+// rolls it back, after the operation has returned, or the owner does when it ends the transaction
 // (E36).
 
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kClaimLookUs = 20;   // pause before the next look at a claimed row, or try
+constexpr std::uint64_t kClaimLookUs = 20;   // between looks at a claimed row, and between tries
 constexpr std::uint64_t kOverLookUs = 1000;  // pause between looks at a storage with waiting rows
 // Rows that a scan applies at a time: some pages' worth, so that a short scan stays short.
 constexpr std::size_t kRowsOfScan = 64;
@@ -34,8 +34,8 @@ constexpr std::uint64_t kOverWaitUs = 1'000'000;
 class Unapplied::Claim {
  public:
   // Takes a free session, if there is one, beginning with number `first` modulo kSessions. If none
-  // is free, waits for that one. `first` is the row's first record, so threads that need one row
-  // wait for the same session.
+  // is free, waits for session `first` modulo kSessions. `first` is the row's first record, so
+  // threads that need one row wait for the same session.
   Claim(Unapplied* all, std::size_t first) : lock_(lock(all, first, &session_)) {}
   EngineSession* session() const { return session_; }
 
@@ -253,8 +253,9 @@ Status Unapplied::Range::apply_some() {
 
 // ---- the gleaner's task
 
-// Returns whether a search for the row ends on a volatile page, by a search that reads no snapshot
-// page. Returns true, too, if the search fails for another reason: apply_row() then reports it.
+// Returns whether a search for the row ends on a volatile page. The search reads no snapshot page,
+// and returns false where it would need one. If it fails for another reason, returns true:
+// apply_row() then reports the error.
 bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   occ::TxnContext& txn = looker_->context();
   txn.begin({});
@@ -271,7 +272,7 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
 // on a snapshot page, which has the row. If the storage was dropped or has no volatile page, ends
 // all its remaining rows.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
-  const epoch::Pinned pinned(parts_.clock, slot);  // E17
+  const epoch::Pinned pinned(parts_.clock, slot);  // E17: before the look at is_dropped()
   // Without volatile pages, every search ends on a snapshot page, which has the tail's rows (E41).
   if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
     end_record_ = rows->count;

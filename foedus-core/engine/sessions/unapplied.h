@@ -19,9 +19,10 @@
 //   E39 One transaction applies a row with all its records. Its session serves nothing else and
 //       logs nothing: the tail stays in the log until a snapshot covers it. The row's page may need
 //       a split, which waits for record locks of a user's transaction. That user's thread may be
-//       the one that waits for the row. So the attempt to apply it is short. If it fails, the
-//       user's transaction conflicts, and its retry applies the row before it locks anything
-//       (EngineSession::touch_later()). A thread that waits for the row holds no cache pin (O15).
+//       the one that waits for the row. So the attempt to apply the row is short. If the attempt
+//       fails, the user's transaction conflicts, and its retry applies the row before it locks
+//       anything (EngineSession::touch_later()). A thread that waits for the row holds no cache pin
+//       (O15).
 //   E40 No other snapshot is made before that of the tail: a snapshot that covers a later epoch
 //       would lack the tail's rows.
 //   E41 All rows end once the tail's snapshot is installed and no volatile page leads to pages of
@@ -33,12 +34,13 @@
 //       not set. If is_over is set, the thread marks a waiting row applied without any change, and
 //       waits for a claimed row. end() sets is_over, and then takes each mutex once; it never
 //       blocks on one, but goes on in the next call. After the last one, all claimed rows are
-//       applied, and no other row will be. Only then does end() let StorageControl tell operations
-//       not to ask any more. A row that was applied later would undo what users wrote since.
+//       applied, and no other row will be. Only then does end() clear the flags in StorageControl
+//       by which operations ask for waiting rows. A row that was applied later would undo what
+//       users wrote since.
 //   E43 A record that changes part of a row is applied to the row of the snapshot that was found at
 //       open. That snapshot is kept until all rows have ended. The current row may lie in the
 //       tail's own snapshot, and have the change already: an increment would count twice. Applied
-//       to the old row, it gives the same result.
+//       to the row found at open, the records give the same row as in the tail's snapshot.
 
 #include <cstddef>
 #include <cstdint>
@@ -72,7 +74,7 @@ class Snapshots;
 
 class Unapplied {
  public:
-  // Number of sessions that apply rows. So many rows can be applied at the same time.
+  // Number of sessions that apply rows. As many rows can be applied at the same time.
   static constexpr std::uint32_t kSessions = 4;
 
   // The tail's rows of one storage.
@@ -159,7 +161,8 @@ class Unapplied {
   void end_sequential();
   // Ends all rows (E41), as far as it can without a wait. The caller repeats the call until
   // has_ended(). kConflict: the next row is claimed, or a user's transaction has locked records
-  // that it needs. kClosed: the database closes. `slot`: the task's slot in the epoch clock.
+  // that a move of the row's page needs. kClosed: the database closes. `slot`: the task's slot in
+  // the epoch clock.
   Status end(std::uint32_t slot);
   bool has_ended() const { return over_since_.is_valid(); }
   // Returns whether no transaction can use this object any more. REQUIRES: has_ended().
@@ -193,7 +196,7 @@ class Unapplied {
   Status end_rows(std::uint32_t slot);
 
   const Parts parts_;
-  BorrowedMemory borrowed_;  // of tail_
+  BorrowedMemory borrowed_;  // for the records of tail_
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
   std::vector<Rows> rows_;  // ascending by the storage's id; none is added or removed after make()
@@ -204,7 +207,7 @@ class Unapplied {
 
   // Used by the gleaner's task.
   std::size_t end_storage_ = 0;  // index in rows_ up to which end() has come
-  std::size_t end_record_ = 0;   // and the record in the rows of that storage
+  std::size_t end_record_ = 0;   // index of the next record in the rows of that storage
   std::uint32_t passed_ = 0;     // mutexes that end() has taken since it set is_over (E42)
   Epoch over_since_;
 };
@@ -217,8 +220,8 @@ class UnappliedTail {
   UnappliedTail(const UnappliedTail&) = delete;
   UnappliedTail& operator=(const UnappliedTail&) = delete;
 
-  // Returns null if no row waits. Not null for a transaction that saw
-  // StorageControl::has_unapplied(): reset() comes after its end.
+  // Returns null if no row waits. Does not return null to a transaction that saw
+  // StorageControl::has_unapplied(): reset() comes after the end of that transaction.
   Unapplied* get() const { return rows_.get(); }
 
   // ---- the gleaner's task ----------------------------------------------------------------------
