@@ -36,10 +36,10 @@ std::uint64_t staged_bytes(const Options& options);
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;                // all directories but those of the SSD tier have it
-  bool maps_files = false;                   // likewise
+  bool maps_files = false;                   // all directories but those of the SSD tier do
   device::TieredDevice* tiers = nullptr;     // `device`, if snapshots lie on two tiers; else null
   std::shared_ptr<device::NvmCounters> nvm;  // null unless DeviceKind::kEmulated
-  std::shared_ptr<device::NvmCounters> ssd;  // likewise, for the SSD tier
+  std::shared_ptr<device::NvmCounters> ssd;  // of the SSD tier; null unless kEmulated
 
   void close() {
     device.reset();
@@ -50,9 +50,9 @@ struct OpenedDirectories {
 // Opens and locks each directory; makes those that are missing. If an earlier process left pages in
 // the staging buffer, writes them to the SSD: kOutOfSpace, kIoError, kCorruption. Changes nothing
 // else: the marks of the directories come with the first later change (device V13).
-// kInvalidArgument: a directory is named twice or belongs to another database, or one is left out
-// that may have a missing file, which the savepoint or a manifest names. Other errors: those of
-// device::FileDevice::open() and device::SpreadDevice::make().
+// kInvalidArgument: a directory is named twice or belongs to another database; or a file that the
+// savepoint or a manifest names is missing, and a directory that may have it is left out. Other
+// errors: those of device::FileDevice::open() and device::SpreadDevice::make().
 // Uses these of `options`: the directories, direct_io, buffered_reads, the device, the speeds of
 // emulated memory, and the limits of the tiers. Starts tasks of the device on `runtime`, which must
 // outlive the device.

@@ -28,8 +28,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// Returns the number that `text` begins with after blanks, or kUnlimited if it begins with a word,
-// as "max".
+// Returns the number that `text` begins with after blanks, or kUnlimited if no number stands there,
+// for example in "max".
 std::uint64_t number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -89,8 +89,8 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
   return Hierarchy{is_v2, unescaped(before[3]), unescaped(before[4])};
 }
 
-// Returns the process's own cgroup from the text of /proc/self/cgroup. Its line is 4:memory:/path,
-// for example, and 0::/path for version 2.
+// Returns the process's own cgroup from the text of /proc/self/cgroup. The line that has it is, for
+// example, 4:memory:/path, and in version 2 it is 0::/path.
 std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t first = line.find(':');
@@ -103,10 +103,10 @@ std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   return std::nullopt;
 }
 
-// Returns the path from `root`, the cgroup that the mount shows as its top, down to `cgroup`. Empty
-// if `cgroup` is that top, or if the mount does not show it. The caller then reads the limits of
-// the top. In a container that is often its own cgroup, although /proc/self/cgroup has another
-// path.
+// Returns the path from `root`, the cgroup that the mount shows as its top, down to `cgroup`.
+// Returns an empty path if `cgroup` is that top, or if the mount does not show `cgroup`. The caller
+// then reads the limits of the top. In a container the top is often the container's own cgroup,
+// although /proc/self/cgroup has another path.
 std::string path_below(std::string_view cgroup, std::string_view root) {
   if (root == "/") root = "";
   const bool is_below =

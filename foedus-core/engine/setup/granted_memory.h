@@ -31,7 +31,7 @@ MemoryGrants read_memory_grants(const std::string& root);
 
 struct MemoryDefault {
   std::uint64_t bytes = 0;
-  bool is_least = false;  // the grants allow less than kMemoryBytesMin, which `bytes` is
+  bool is_least = false;  // `bytes` is kMemoryBytesMin, and the grants allow less
   std::string reason;     // "half of the cgroup's 238 MiB"
 };
 

@@ -10,9 +10,9 @@
 //       is taken off the bound of volatile pages, as far as pages have not grown into it, and later
 //       given back to that bound. Volatile pages lend the memory that they do not use to the page
 //       cache (P19), once recovery needs none of it. Lent memory stays within the bound of volatile
-//       pages, so that the sum never changes, and does not count as in use. Volatile pages get it
-//       back as they grow. Lending commits none of the last quarter of their bound: log buffers and
-//       sets can take that, as far as pages have not grown into it.
+//       pages, so that the sum of the bounds never changes. It does not count as in use. Volatile
+//       pages get it back as they grow. Lending commits none of the last quarter of their bound:
+//       log buffers and sets can take this quarter, as far as pages have not grown into it.
 
 #include <cstdint>
 

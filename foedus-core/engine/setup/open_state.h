@@ -69,8 +69,8 @@ class OpenState {
   bool is_recovery_given_up() const {
     return given_up_.load_relaxed() != 0;  // order: as give_up_recovery()
   }
-  // Ends recovery with `status`, and wakes the calls that wait for it. They go on if it is ok, and
-  // return it otherwise. Called once.
+  // Ends recovery with `status`, and wakes the calls that wait for its end. These calls go on if
+  // `status` is ok, and return it otherwise. Called once.
   void end_recovery(Status status);
 
   // ---- Engine::start() and close() -------------------------------------------------------------
@@ -94,8 +94,8 @@ class OpenState {
   Status recovery_status_;  // written before over_, constant after
   base::AtomicWord<std::uint32_t> given_up_;
   base::AtomicWord<std::uint32_t> over_;
-  // Both words on one cache line, which every transaction reads. It is written only at open, at the
-  // end of recovery and at close.
+  // Both words lie on one cache line, which every transaction reads. The line is written only at
+  // open, at the end of recovery and at close.
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;
   base::AtomicWord<std::uint64_t> recovered_in_;
 };

@@ -19,7 +19,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
-// A frame's number has 28 bits (snapshot/cache/index.h).
+// A frame's number has 28 bits (snapshot/cache/index.h), so that a SOC can have 1 TiB of frames,
+// own and borrowed ones together.
 constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;
 
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
@@ -36,7 +37,7 @@ Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::u
   return refused(name, value, std::to_string(low) + " .. " + std::to_string(high));
 }
 
-// Returns a number of bytes as text, as "64 MiB", in the largest unit that gives a whole number.
+// Returns a number of bytes as text, in the largest unit that gives a whole number: "64 MiB".
 std::string in_words(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
@@ -60,8 +61,8 @@ Status is_enumerator(const char* name, Enum value, Enum last) {
 }
 
 // A processor that runs TPC-C logs 2 million records a second. In a second a mapper reads 9 million
-// records, and a reducer with its composer makes pages from 5 million. Installers need only one
-// processor for 30 that run transactions. But the glean waits for them, so there are as many as
+// records, and a reducer with its composer makes pages from 5 million. One installer keeps up with
+// 30 processors that run transactions. But the glean waits for installers, so there are as many as
 // mappers.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;

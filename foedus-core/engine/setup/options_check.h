@@ -33,11 +33,12 @@ void choose_memory_bytes(Options* options);
 void choose_nvm_cache(Options* options);
 
 // Sets loggers_per_soc to 1 if it is 0. Sets `*loggers` to the number of loggers of all SOCs, which
-// is 0 with Logging::kNone. kInvalidArgument: that is over kMaxSocs. REQUIRES: socs is filled in.
+// is 0 with Logging::kNone. kInvalidArgument: the number is over kMaxSocs. REQUIRES: socs is filled
+// in.
 Status fill_in_loggers(Options* options, std::uint32_t* loggers);
 
-// Replaces zeroes in options->glean: sizes by parts of memory_bytes, or log_bytes_max by a multiple
-// of log_bytes; numbers of tasks by what `processors` need. kInvalidArgument: cache_bytes is out of
+// Replaces zeroes in options->glean, and a cache_bytes of 0, by the defaults that options.h
+// describes. The numbers of tasks follow `processors`. kInvalidArgument: cache_bytes is out of
 // range, or gleaner and cache take more than three quarters of memory_bytes. REQUIRES: memory_bytes
 // and socs are filled in.
 Status fill_in_glean(Options* options, std::uint32_t processors);

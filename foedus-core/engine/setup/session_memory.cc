@@ -17,7 +17,7 @@ SessionMemory::SessionMemory(base::MemoryBudget* budget, page::PagePool* pool,
                              std::uint64_t set_aside, std::uint64_t page_bytes_left)
     : budget_(budget), pool_(pool), set_aside_(set_aside), page_bytes_left_(page_bytes_left) {
   const bool is_room = budget_->try_take(set_aside);
-  FOEDUS_INVARIANT(is_room, set_aside, budget_->remaining());  // E29
+  FOEDUS_INVARIANT(is_room, set_aside, budget_->remaining());  // E29: a share of memory_bytes
   left_.store_relaxed(set_aside);
 }
 
@@ -37,7 +37,7 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
 bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
   if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;
   const bool is_room = budget_->try_take(bytes);
-  FOEDUS_INVARIANT(is_room, bytes, budget_->remaining());  // E29
+  FOEDUS_INVARIANT(is_room, bytes, budget_->remaining());  // E29: the pool gave them up
   return true;
 }
 

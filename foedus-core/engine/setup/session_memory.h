@@ -29,8 +29,8 @@ class SessionMemory final : public base::MemorySource {
 
   bool try_take(std::uint64_t bytes) override;
   void give_back(std::uint64_t bytes) noexcept override;
-  // Takes `bytes` that the session can do without, as for speed alone. Returns false, and takes
-  // nothing, if all sessions would then have more than half of the bytes set aside (E35).
+  // Takes `bytes` that a session wants for speed alone. Returns false, and takes nothing, if all
+  // sessions would then have more than half of the bytes set aside (E35).
   bool try_take_spare(std::uint64_t bytes);
 
   // Lowers the bound of volatile pages by `bytes`, for a use other than sessions, until
