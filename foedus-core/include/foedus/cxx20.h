@@ -1,9 +1,9 @@
 #pragma once
-// Reports a compiler without C++20, which these headers need, in one line. Included before anything
-// else.
+// Stops the build with one line if the compiler lacks C++20, which these headers need. Without this
+// check, the other headers would cause many errors. So foedus.h includes this header first.
 
 #if defined(_MSVC_LANG)
-#define FOEDUS_HAS_CXX20 (_MSVC_LANG >= 202002L)  // there, __cplusplus is 199711 by default
+#define FOEDUS_HAS_CXX20 (_MSVC_LANG >= 202002L)  // MSVC leaves __cplusplus at 199711
 #else
 #define FOEDUS_HAS_CXX20 (__cplusplus >= 202002L)
 #endif

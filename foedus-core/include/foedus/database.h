@@ -2,28 +2,30 @@
 // Database: an open database directory. A program needs only open() and transact() to begin.
 //
 // Threads: any thread may call any function here at any time. While transactions are open, close()
-// returns kBusy. A transaction that would begin after close() gets kClosed. All other calls must
-// have returned before close() and the destructor.
+// returns kBusy. A call that begins a transaction may overlap close(): either the transaction
+// begins first, or the call returns kClosed. All other calls must have returned before close()
+// begins, and all calls before the destructor begins.
 //
 // Lifetime: a Txn, Scan or Session that outlives the database returns kClosed. If a transaction is
 // still open when the destructor runs, the program is ended with a message that names the
 // transaction. Otherwise the transaction's thread might use memory that the destructor frees.
 //
 // fork(): a child cannot use a database that its parent has opened, nor a Session, Txn, Scan or
-// Ticket of it. Its calls return kForked and do nothing. storages(), snapshots() and stats() are
-// empty; durable_epoch() and is_durable() return their values at the fork. Close and destructors
-// neither wait nor touch memory or files of the parent. The child may open other databases, and
-// this directory once the parent has closed it. A child of vfork(), _Fork() or clone() is not
-// recognized: it must call exec() or _exit(), and no function of this library.
+// Ticket of that database. Calls of the child on these objects return kForked and do nothing.
+// storages(), snapshots() and stats() return empty results; durable_epoch() and is_durable() return
+// their values at the fork. close() and destructors neither wait nor touch memory or files of the
+// parent. The child may open other databases, and this directory once the parent has closed it. The
+// library does not recognize a child of vfork(), _Fork() or clone(): such a child must call no
+// function of this library before exec() or _exit().
 //
 // Errors: every call that returns a Status or Result may return, beside the codes at the call,
 //   kClosed            the database was closed, or this object was moved from
-//   kForked            see above
+//   kForked            the call came from a child of fork(), see above
 //   kOutOfMemory       the system gave the process no memory, thread or descriptor
 // A call that waits for recovery or writes to the log may also return
 //   kIoError, kOutOfSpace, kCorruption, kWrongVersion   recovery failed (wait_recovered()), or the
-//                      log failed: commits stop at an I/O error, and go on once a full device has
-//                      space
+//                      log failed. After an I/O error of the log, no write commits any more. After
+//                      a full device, commits go on once there is space
 //   kNotSupported      all epochs are used up, see Epoch::kBits
 
 #include <cstdint>
@@ -53,8 +55,9 @@ struct SessionSlot;
 
 namespace internal {
 
-// Returned: the type that Function returns for a Txn&, if it is a Status or a Result<T>. Else it is
-// Status, and check() says in one line what is wrong.
+// Returned: the type that Function returns for a Txn&, if that type is a Status or a Result<T>. For
+// any other Function, Returned is Status, and check() does not compile: its message names the
+// mistake in one line.
 template <typename Function>
 struct TransactFunction {
   static constexpr bool kTakesTxn = std::is_invocable_v<Function&, Txn&>;
@@ -105,9 +108,9 @@ struct StorageInfo {
 // A stratified snapshot that can be read.
 struct SnapshotInfo {
   std::uint32_t number = 0;
-  Epoch covered;                 // all commits up to this epoch are in it, and no later one
-  std::uint64_t pages = 0;       // in its files, some of which were made for older snapshots
-  std::uint64_t live_pages = 0;  // those of `pages` to which its roots lead
+  Epoch covered;                 // the snapshot has all commits up to this epoch and no later ones
+  std::uint64_t pages = 0;       // of all its files, also of files made for older snapshots
+  std::uint64_t live_pages = 0;  // those of `pages` that the snapshot's roots lead to
 };
 
 // SnapshotOptions: which snapshot snapshot() reads; the members are those of TxnOptions. If none of
@@ -117,11 +120,11 @@ struct SnapshotOptions {
   Epoch at_least = {};
   bool newest_existing = false;
   std::uint64_t timeout_us = TxnOptions().timeout_us;
-  Ticket* ticket = nullptr;  // its epoch is the one that the snapshot covers
+  Ticket* ticket = nullptr;  // receives a ticket with the epoch that the snapshot covers
 };
 
 struct HashOptions {
-  std::uint64_t records_expected = 1024;  // sizes the trie's first level; grows without limit
+  std::uint64_t records_expected = 1024;  // sizes the first level of a new trie; not a limit
 };
 
 // Session: runs explicit transactions, one at a time. One thread may use several sessions, but two
@@ -137,15 +140,16 @@ class Session {
   // kInvalidArgument: the previous transaction has not ended; isolation or durability is not an
   // enumerator; as_of, at_least or newest_existing is set with another isolation than kSnapshot, or
   // two of them are set; or at_least is above the current epoch. kOutOfMemory.
-  // With Isolation::kSnapshot also: kNotFound: no snapshot that is kept is as old as as_of, or
-  // there is none (newest_existing). kTimeout: no snapshot covers the requested epoch yet.
-  // kNotSupported: Logging::kNone. A begin that waits for a snapshot also returns the errors of
-  // glean() and wait_durable().
+  // With Isolation::kSnapshot also: kNotFound: all kept snapshots are newer than as_of, or
+  // newest_existing is set and there is no snapshot. kTimeout: no snapshot has covered the
+  // requested epoch within timeout_us. kNotSupported: Logging::kNone. A begin that waits for a
+  // snapshot also returns the errors of glean() and wait_durable().
   Result<Txn> begin(const TxnOptions& options = {});
-  // Does begin() for another try of the session's last transaction, which conflicted. Takes the
-  // locks first that the last try held for update, in an order that cannot deadlock, unless that
-  // try ended over 0.1 s ago. So tries that lock the same records get through. transact() does so
-  // by itself. Errors: those of begin(). kOutOfMemory: also, there was no memory for these locks.
+  // Begins another try of the session's last transaction, which conflicted. Does what begin() does,
+  // but first takes the locks that calls of get_for_update() took or tried in the last try, in an
+  // order that cannot deadlock. So transactions that lock the same records do not conflict again
+  // and again. If the last try ended over 0.1 s ago, takes no locks. transact() retries in the same
+  // way. Errors: those of begin(). kOutOfMemory: also, there was no memory for these locks.
   Result<Txn> retry(const TxnOptions& options = {});
 
  private:
@@ -168,30 +172,31 @@ class Database {
   // up. With OpenUntil::kSnapshotReadable, wait_recovered() returns the errors of recovery.
   static Result<Database> open(Options options);
 
-  // Later calls of `other` return kClosed, or an empty result.
+  // Later calls on `other` return kClosed, or an empty result.
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
-  ~Database();  // close(), its errors ignored except kBusy: see "Lifetime"
+  ~Database();  // calls close(); kBusy ends the program (see "Lifetime"), other errors are ignored
 
-  // Waits with OpenUntil::kSnapshotReadable until all earlier commits are recovered; otherwise
-  // returns at once. Any thread. On failure returns the error that open() would have returned, now
-  // and later. Transactions of snapshot isolation still work; all other calls return that error.
-  // kTimeout: recovery goes on.
+  // With OpenUntil::kSnapshotReadable, waits until all earlier commits are recovered; otherwise
+  // returns at once. Any thread. On failure, this and every later call return the error that open()
+  // would have returned. All other calls return that error, too, except that transactions of
+  // snapshot isolation still work with as_of or newest_existing. kTimeout: recovery has not ended
+  // within timeout_us, and goes on.
   //
-  // Before recovery has ended, snapshot() with newest_existing reads the newest snapshot of the
-  // directory, which lacks later commits; kNotFound if there is none. A storage in this snapshot is
-  // opened at once. If it was dropped later, its handle becomes one of a dropped storage when
-  // recovery ends. All other transactions, the creation and drop of storages, glean() and other
-  // snapshots wait.
+  // Before recovery has ended, snapshot() with as_of or newest_existing reads a snapshot of the
+  // directory, which lacks later commits; kNotFound if there is none. A storage in the newest
+  // snapshot is opened at once. If the log drops the storage after that snapshot, operations
+  // through its handle return kNotFound once recovery has ended. All other transactions, the
+  // creation and drop of storages, and glean() wait for the end of recovery.
   Status wait_recovered(std::uint64_t timeout_us = Ticket::kForever);
 
-  // Makes all commits durable and releases the directory; memory is freed with the object. Makes a
+  // Makes all commits durable and releases the directory; the destructor frees the memory. Makes a
   // last snapshot if that is quick (GleanOptions::close_us); otherwise the next open() makes it.
   // Later calls return kClosed. If recovery has not ended, the next open() recovers.
-  // kBusy: transactions are open, which the text names with session, thread and age. It is also
-  // returned if this or another thread is in a call of transact(), and in a callback of the
-  // database. Then nothing has changed. On any other failure, commits that no ticket reported
-  // durable may be lost.
+  // kBusy: transactions are open; a running call of transact() counts as one. The message names up
+  // to four of them with session, thread and age. kBusy is also returned to a callback of the
+  // database that calls close(). Then nothing has changed. After any other failure, commits that no
+  // ticket reported durable may be lost.
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------
@@ -203,34 +208,37 @@ class Database {
   Result<Array> open_array(std::string_view name, std::uint64_t records,
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
-  // Removes the storage and all its records. The removal is durable when the call returns.
-  // Transactions that use the storage meanwhile get kNotFound or commit before the removal.
-  // kNotFound: there is no storage of that name. kInvalidArgument: called within transact(). After
-  // another failure the storage may already be dropped; the same call again makes that durable.
+  // Removes the storage and all its records. The removal is durable when the call returns. A
+  // transaction that uses the storage meanwhile commits before the removal, or gets kConflict or
+  // kNotFound. kNotFound: there is no storage of that name. kInvalidArgument: called within
+  // transact(). After any other error the storage may be gone for transactions, but return after a
+  // crash: call drop_storage() again to make the removal durable.
   Status drop_storage(std::string_view name);
-  // Returns the storages. Empty if there is no memory for the result, like snapshots() and stats().
+  // Returns the storages. Like snapshots() and stats(), returns an empty result if there is no
+  // memory for it.
   std::vector<StorageInfo> storages() const;
 
   // ---- transactions --------------------------------------------------------------------------
 
   // Runs `function`, a Result<T>(Txn&) or Status(Txn&), as a transaction, and returns its result.
-  // On success the transaction commits. After a conflict `function` runs again, after a back-off,
-  // up to options.tries_max times. So it must have no effect outside the transaction that may not
-  // be repeated. After any other error the transaction rolls back and transact() returns the error,
-  // but only if all reads still hold; otherwise it is a conflict, too. After Txn::rollback()
-  // transact() returns kRolledBack, and never commits. An exception of `function` rolls back and
-  // reaches the caller. By default a success survives a crash only some milliseconds later, see
-  // Durability::kAsync. For a commit that is durable when transact() returns, choose kSync, or wait
-  // on the ticket.
+  // If `function` succeeds, the transaction commits. After a conflict `function` runs again, after
+  // a back-off, up to options.tries_max times in all. So `function` must have no effect outside the
+  // transaction that may not be repeated. If `function` returns any other error, the transaction
+  // rolls back. transact() returns that error if all reads still hold; otherwise the error counts
+  // as a conflict. If `function` calls Txn::rollback() and then succeeds, transact() returns
+  // kRolledBack and does not commit. An exception of `function` rolls back and reaches the caller.
+  // By default a success survives a crash only some milliseconds later, see Durability::kAsync. For
+  // a commit that is durable when transact() returns, choose kSync, or wait on options.ticket.
   //
   // Returns the errors of `function`, begin() and commit() (Session, Txn), and these. kConflict:
   // options.tries_max tries have conflicted. kInvalidArgument: also, tries_max is out of its range,
   // the call is within another transact() of this thread and database, or `function` moved its Txn
-  // away. kTimeout: also, all sessions were in use for options.timeout_us, and there was no memory
-  // for another one. kOutOfMemory: memory_bytes is used up. Before that, transact() runs `function`
-  // again up to three times, each time after memory was freed, as a rule by a glean.
-  // With kSync, an error of the wait for the device comes from a committed transaction. Others see
-  // its writes and it is not undone, but a crash may undo it.
+  // away. kTimeout: also, all sessions were in use for options.timeout_us, and no other one could
+  // be made, because there are sessions_max of them or for lack of memory. kOutOfMemory:
+  // memory_bytes is used up. Before transact() returns kOutOfMemory, it runs `function` again up to
+  // three times, each time after memory was freed, as a rule by a glean.
+  // With kSync, transact() may also return an error of the wait for the device. The transaction has
+  // then committed: others see its writes and it is not undone, but a crash may undo it.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> internal::Transacted<Function>;
@@ -248,10 +256,10 @@ class Database {
   // and perhaps an older one that is not removed yet.
   std::vector<SnapshotInfo> snapshots() const;
 
-  // Makes an explicit session, which the caller owns. For its lifetime it belongs to the SOC on
-  // whose processor this call runs, whatever thread uses it. If that SOC can have no more sessions,
-  // it belongs to another SOC. kTooLarge: options.sessions_max are in use. kOutOfMemory: there is
-  // no memory for its log buffer.
+  // Makes an explicit session, which the caller owns. The session belongs to the SOC on whose
+  // processor this call runs, whatever thread uses the session later. If that SOC can have no more
+  // sessions, the session belongs to another SOC. kTooLarge: options.sessions_max are in use.
+  // kOutOfMemory: there is no memory for its log buffer.
   Result<Session> new_session();
 
   // ---- epochs and facts ----------------------------------------------------------------------
@@ -263,20 +271,20 @@ class Database {
   // durable. With a full device, or without memory, a later call may succeed.
   Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
   // Makes a snapshot that covers all commits so far, and frees the memory of all volatile pages
-  // that did not change since. Later reads of these use the snapshot. Transactions go on meanwhile.
-  // The thread that makes the snapshot calls `progress` from time to time. That may call
-  // effective_options(), stats() and the like, but must neither run a transaction, wait for a
-  // glean, nor throw. The engine gleans by itself, too, see GleanOptions. kNotSupported:
+  // that have not changed since. Later reads of these pages use the snapshot. Transactions go on
+  // meanwhile. The thread that makes the snapshot calls `progress` from time to time. `progress`
+  // may call effective_options(), stats() and the like, but must neither run a transaction, wait
+  // for a glean, nor throw. The engine gleans by itself, too, see GleanOptions. kNotSupported:
   // Logging::kNone. kIoError, kOutOfSpace, kCorruption, kOutOfMemory, kTooLarge (all snapshot
   // numbers, or all page numbers of a file, are used up): the database is unchanged, and its newest
   // snapshot is the previous one.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
-  // Backs volatile pages that were never in use with memory, until `bytes` of them are backed. So
-  // no later transaction or background thread has to wait until the system has cleared that memory,
-  // which takes 0.5 ms a MiB on some machines. Without this call, memory is backed a few MiB ahead
-  // of use. The call stops early once three quarters of memory_bytes, or of its part for volatile
-  // pages, are taken. Any thread. Returns how many bytes of such pages are backed now, at most
-  // `bytes`. Those that were backed before the call count.
+  // Lets the system back volatile pages that were never used, until `bytes` of them are backed by
+  // memory. So no later transaction or background thread has to wait until the system has cleared
+  // that memory, which takes 0.5 ms a MiB on some machines. Without this call, memory is backed a
+  // few MiB ahead of use. The call stops early once three quarters of memory_bytes, or of its part
+  // for volatile pages, are taken. Any thread. Returns how many bytes of never used pages are
+  // backed now, at most `bytes`. Pages that were backed before the call count, too.
   std::uint64_t reserve_memory(std::uint64_t bytes);
   EffectiveOptions effective_options() const;
   Stats stats() const;
@@ -298,9 +306,10 @@ auto Database::transact(Function&& function, const TxnOptions& options)
   using Returned = internal::Transacted<Function>;
   internal::TransactFunction<Function>::check();
   if constexpr (!internal::TransactFunction<Function>::kIsValid) {
-    return ErrorCode::kInvalidArgument;  // check() does not compile
+    return ErrorCode::kInvalidArgument;  // never runs: check() does not compile
   } else if constexpr (std::is_same_v<Returned, Status>) {
-    std::remove_reference_t<Function>* call = &function;  // also for a plain function
+    // The argument is the address of `call`: a plain function's own address is no void*.
+    std::remove_reference_t<Function>* call = &function;
     return run(
         [](void* argument, Txn& txn) -> Status {
           return (**static_cast<std::remove_reference_t<Function>**>(argument))(txn);

@@ -7,8 +7,8 @@
 //   double, float           by value; a float is the double of its value, so 0.1f is not 0.1. -0.0
 //                           and 0.0 are two keys, -0.0 the lesser. All NaNs, whatever their sign
 //                           and payload, are one key, above infinity. 8 bytes
-//   strings                 by their bytes; a prefix of a string comes before it, whatever parts
-//                           follow the two
+//   strings                 by their bytes; a prefix of a string sorts before the string, whatever
+//                           parts follow either of them
 //   big_endian<U>(x)        an unsigned integer in exactly sizeof(U) bytes
 //   std::tuple              its elements
 //
@@ -90,15 +90,15 @@ class Key {
   }
 
   // Returns the encoded bytes, valid until this object changes or is destroyed. A key that grew
-  // beyond kMaxKeyBytes keeps its first bytes and one more than is allowed, so that the engine
-  // refuses it with kTooLarge.
+  // beyond kMaxKeyBytes keeps its first kMaxKeyBytes + 1 bytes, so that the engine refuses it with
+  // kTooLarge.
   std::string_view view() const FOEDUS_LIFETIMEBOUND { return {data_, bytes_}; }
   operator std::string_view() const FOEDUS_LIFETIMEBOUND { return view(); }  // NOLINT: on purpose
   std::size_t size() const { return bytes_; }
   friend bool operator==(const Key& a, const Key& b) { return a.view() == b.view(); }
   friend auto operator<=>(const Key& a, const Key& b) { return a.view() <=> b.view(); }
 
-  // Takes bool, too: an overload for bool alone would take every pointer.
+  // Takes bool, too. An overload for bool alone would accept every pointer, which converts to bool.
   template <std::integral T>
   requires(sizeof(T) <= 8) Key& append(T part) {
     std::uint64_t sign = 0;  // all ones if negative
@@ -108,7 +108,7 @@ class Key {
     const unsigned significant = highest_bit / 8 + (magnitude != 0 ? 1 : 0);
     const auto sign_of_tag = static_cast<unsigned>(sign);
     data_[bytes_] = static_cast<char>(0x80 + ((significant ^ sign_of_tag) - sign_of_tag));
-    // Stores eight bytes; the next part overwrites those that are not significant.
+    // Stores eight bytes, first the significant ones; the next part overwrites the others.
     store(bytes_ + 1, (magnitude ^ sign) << (56 - (highest_bit & 56)));
     return grow(1 + significant);
   }
@@ -122,8 +122,8 @@ class Key {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(part));
-    // The test is on bits: with compiler options for finite numbers only, part != part may be left
-    // out.
+    // The test for a NaN looks at the bits: under compiler options such as -ffinite-math-only, the
+    // compiler may drop the test part != part.
     if ((bits & ~kSign) > std::bit_cast<std::uint64_t>(kInfinity)) {
       bits = std::bit_cast<std::uint64_t>(kNan);
     }
@@ -149,9 +149,9 @@ class Key {
     return *this;
   }
 
-  // Appends a last part without the end mark of a string. All keys whose string begins with this
-  // one begin with the resulting bytes. A part of another kind is appended whole. The last element
-  // of a tuple may be a string without end mark.
+  // Appends a last part; if it is a string, without the end mark. The result is then a prefix of
+  // all keys whose string begins with `part`. A part of another kind is appended whole. In a tuple,
+  // the last element is appended in this way, and the others whole.
   template <typename T>
   Key& append_prefix(const T& part) {
     if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -182,7 +182,7 @@ class Key {
 
  private:
   static constexpr std::size_t kBytesMax = kMaxKeyBytes + 1;
-  static constexpr std::size_t kPartMax = 9;  // bytes of a part that is stored without a size check
+  static constexpr std::size_t kPartMax = 9;  // the most bytes stored without a size check
 
   template <typename T>
   void store(std::size_t at, T value) {
@@ -241,7 +241,8 @@ Key key(const Parts&... parts) {
 // Builds the bytes with which a key begins if its columns begin with these parts. If the last part
 // is a string, the column may continue after it. So key_prefix(7, "Par") is a prefix of
 // key(7, "Par"), key(7, "Paris") and key(7, "Paris", 3). key(7, "Par") is a prefix of the first
-// one only, since its string has ended. If the last part is of another kind, this is key(parts…).
+// one only, since its string has ended. If the last part is of another kind, the result is
+// key(parts…).
 template <KeyPart... Parts>
 Key key_prefix(const Parts&... parts) {
   Key result;
@@ -250,9 +251,10 @@ Key key_prefix(const Parts&... parts) {
   return result;
 }
 
-// Returns the least byte string above all that begin with `prefix`: the upper bound of a scan over
-// them. Empty if there is none (`prefix` is empty, or has only bytes 0xff), which Txn::scan() takes
-// as above every key. Takes any bytes. If `prefix` is over kMaxKeyBytes, the result may be, too.
+// Returns the least byte string above all byte strings that begin with `prefix`: the upper bound of
+// a scan over them. `prefix` may have any bytes. If it is empty or has only bytes 0xff, there is no
+// such bound: the result is empty, which Txn::scan() takes as above every key. If `prefix` is over
+// kMaxKeyBytes, the result may be, too.
 inline Key prefix_end(std::string_view prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) {
     prefix.remove_suffix(1);
@@ -264,8 +266,8 @@ inline Key prefix_end(std::string_view prefix) {
   return end;
 }
 
-// A type whose bytes are the row. It is trivially copyable, and neither a pointer nor a view (such
-// as a span), of which a copy would keep an address.
+// A type whose bytes are the row. It is trivially copyable. It is neither a pointer nor a view
+// (such as a span): the row would hold an address instead of the data.
 template <typename T>
 concept PlainRow =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;

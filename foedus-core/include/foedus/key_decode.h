@@ -69,7 +69,7 @@ class KeyReader {
     return std::apply([&](T&... part) { return (read(&part) && ...); }, *parts);
   }
 
-  // Returns the error, or kInvalidArgument if bytes are left.
+  // Returns the error of the read() that failed, or kInvalidArgument if bytes are left.
   Status finish() &&;
 
  private:
@@ -79,8 +79,8 @@ class KeyReader {
   bool read_fixed(std::size_t part_bytes, std::uint64_t* bits);
   // Reads the IEEE 754 bits of a double without moving past it.
   bool look_at_double(std::uint64_t* bits);
-  // Appends a string to *part without moving past it. Returns what is wrong with it, or null; *end
-  // is then the byte after its end mark.
+  // Appends the next string to *part without moving past it. Returns null, and sets *end to the
+  // byte after the end mark of the string. If the string is not valid, returns what is wrong.
   const char* look_at_string(std::string* part, std::size_t* end) const;
   std::uint64_t bits_at(std::size_t at, std::size_t count) const;
   bool end_part(std::size_t at);
@@ -95,8 +95,9 @@ class KeyReader {
 }  // namespace internal
 
 // DecodablePart: a type that decode() can return. These are integers of any width, bool, enums,
-// double, float, std::string, BigEndian, and tuples of them. std::string_view is not: a string with
-// zero bytes does not lie in one piece in a key.
+// double, float, std::string, BigEndian, and tuples of them. std::string_view is not one of them: a
+// key stores an extra byte after each zero byte of a string, so the string does not lie in one
+// piece.
 template <typename T>
 concept DecodablePart = internal::kIsDecodable<T>;
 
@@ -108,12 +109,13 @@ concept DecodablePart = internal::kIsDecodable<T>;
 // the same width as in the key. The result does not refer to `bytes`.
 //
 // kInvalidArgument if `bytes` are not exactly these parts. The message names the part (the first is
-// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0). Cases:
+// part 1; each element of a tuple counts as a part) and the byte at which it begins (the first is
+// byte 0). Cases:
 //   the next part is of another kind, or the key ends within it, or its string does not end
 //   the type does not hold the number
 //   bytes are left after the last part
-// key() of the result is the same key again. So types of another kind than the key's are often
-// refused, but not always: the bytes of a double may be those of an integer.
+// key() of the result has the same bytes as the key. A type of another kind than the column's is
+// often refused, but not always: the bytes of a double may also be those of an integer.
 // kOutOfMemory if the process has no memory for a string. Any thread.
 template <DecodablePart... T>
 Result<std::tuple<T...>> decode(std::string_view bytes) {

@@ -25,25 +25,26 @@ enum class Facility : std::uint8_t {
 
 // How the files of a database are read and written.
 enum class DeviceKind : std::uint8_t {
-  kFile,  // by system calls, with direct I/O where there is some
+  kFile,  // by system calls, with direct I/O where it works
   // By loads and stores (libpmem) if the directory lies on persistent memory, a DAX file system.
   // Commits become durable without a system call. With PMEM_IS_PMEM_FORCE=1 in the environment the
-  // engine treats any file system as one. Then the end of the process loses nothing, but a power
-  // failure may. On other file systems it is kFile, as effective_options() and a line to the log
-  // sink say.
+  // engine takes any file system for persistent memory. Then the end of the process loses nothing,
+  // but a power failure may. On other file systems the engine uses kFile instead;
+  // effective_options() and a line to the log sink say so.
   kMapped,
-  // Emulated non-volatile memory with the speed of nvm_latency_ns and the options beside it. It is
-  // kMapped or, if memory is not persistent, kFile; each access takes at least as long as memory of
-  // that speed would. Stats::nvm counts the accesses. For experiments, with a directory in memory
-  // (/dev/shm).
+  // Emulated non-volatile memory with the speed in EmulationOptions. Files are used as with
+  // kMapped. If the directory does not lie on persistent memory, they are mapped for reads only,
+  // and written by system calls. Each access takes at least as long as memory of that speed would.
+  // Stats::nvm counts the accesses. For experiments, with a directory in memory (/dev/shm).
   kEmulated,
 };
 
-// Which parts of snapshot pages DRAM keeps if they lie on non-volatile memory (DeviceKind::kMapped
-// and kEmulated). On other devices it is kPages. Lines have 64 bytes. Pages are always whole if a
-// scan reads them, if a write copies them, or if they belong to payloads larger than a page. Except
-// with kDirect, pages above the rows are whole, too. The techniques and their comparison are those
-// of Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18.
+// Which parts of snapshot pages DRAM keeps if the snapshots lie on non-volatile memory
+// (DeviceKind::kMapped and kEmulated). On other devices, and with snapshot_cache == false, pages
+// are always whole, whatever the value. Lines have 64 bytes. Pages are always whole if a scan reads
+// them, if a write copies them, or if they belong to payloads larger than a page. Except with
+// kDirect, pages above the rows are whole, too. The techniques and their comparison are those of
+// Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18.
 enum class NvmCache : std::uint8_t {
   // kMiniPages once the cache is full, and whole pages until then. kPages for emulated memory with
   // nvm_latency_ns above 1,000: a read of a row waits for two or three lines in turn, but for a
@@ -58,13 +59,12 @@ enum class NvmCache : std::uint8_t {
   // No lines of the pages of rows: a read of a row reads its lines from non-volatile memory each
   // time (as in FPTree, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and pages
   // of rows that were read whole for a scan, a copy or a large payload. A read of one row does not
-  // use the latter. On the SSD tier (TierOptions::ssd_dirs) it is kPages. Lines are not checked
-  // against the checksum of their page.
+  // use these whole pages of rows. For pages on the SSD tier (TierOptions::ssd_dirs), kHybrid works
+  // as kPages. Lines are not checked against the checksum of their page.
   kHybrid,
-  // No parts of pages ("NVM Direct" of that paper): a read of a row reads its lines of each page on
-  // its path from non-volatile memory. Whole pages are read anew at each access. Gleans use the
-  // cache as always. With snapshot_cache == false it is kPages. Lines are not checked against the
-  // checksum of their page.
+  // No parts of pages ("NVM Direct" of Van Renen et al.): a read of a row reads its lines of each
+  // page on its path from non-volatile memory. Whole pages are read anew at each access. Gleans use
+  // the cache as always. Lines are not checked against the checksum of their page.
   kDirect,
 };
 
@@ -104,11 +104,11 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
 // When the log gleaner makes a snapshot, and which resources it may use. Read at open.
 struct GleanOptions {
   // A glean starts by itself once this many bytes of log are in no snapshot. The limit bounds the
-  // log and the time of recovery. With fewer bytes, each page is written more often. 0: not by
-  // bytes. At least 1 MiB.
+  // log and the time of recovery. With a lower limit, gleans write the same page more often. 0: no
+  // glean starts for this reason. Other values: at least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
   // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
-  // log. 0: not by time.
+  // log. 0: no glean starts for this reason.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. At a quarter of
   // this limit a glean starts by itself. Writers are slowed gradually to the gleaner's pace once
@@ -182,23 +182,24 @@ struct PageOptions {
   // FOEDUS-NoSC does (§9.3.2). For measurements of the cache.
   bool snapshot_cache = true;
   Facility huge_pages = Facility::kTry;  // transparent huge pages for page pools
-  // With real SOCs (see `socs`), the memory of a SOC is placed on its NUMA node, as long as the
-  // node has any left. That is volatile pages, cached snapshot pages, log buffers and memory of the
-  // gleaner. If there is more than one SOC, the engine's threads of a SOC are bound to its
-  // processors. These are loggers, mappers, reducers, composers and installers. Other threads of
-  // the engine run where the thread that opens the database may run. Threads of the program are
-  // never bound: the program chooses where they run, and sessions follow. Emulated SOCs bind
-  // nothing, and kRequire fails.
+  // A SOC's memory is its volatile pages, cached snapshot pages, log buffers and memory of the
+  // gleaner. With real SOCs (see `socs`), this memory is placed on the SOC's NUMA node, as long as
+  // the node has any left. If there is more than one SOC, the engine's threads of a SOC are bound
+  // to its processors. These are loggers, mappers, reducers, composers and installers. Other
+  // threads of the engine run where the thread that opens the database may run. Threads of the
+  // program are never bound: the program chooses where they run, and sessions follow. Emulated SOCs
+  // bind nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
 };
 
 // Files, and how they are read and written. Read at open.
 struct FileOptions {
   // Directories of the large files, for example one for each device; made if they are missing. At
-  // most 64. Empty: these files are made in `dir`. The lock, the savepoint and the manifests always
-  // are. Log segments "log-<n>-..." of logger n, and snapshot files "snapshot-...-<n>" and spilled
-  // runs of reducer n, are made in dirs[n % dirs.size()]. Logger n and reducer n belong to SOC
-  // n % socs. So with as many directories as SOCs, each SOC writes to a directory of its own.
+  // most 64. Empty: these files are made in `dir`. The lock, the savepoint and the manifests are
+  // always in `dir`. Log segments "log-<n>-..." of logger n, and snapshot files "snapshot-...-<n>"
+  // and spilled runs of reducer n, are made in dirs[n % dirs.size()]. Logger n and reducer n belong
+  // to SOC n % socs. So with as many directories as SOCs, each SOC writes to a directory of its
+  // own.
   //
   // A file is found in any of the directories. So a database that was made without `dirs` opens
   // with them, and with more of them, fewer, or others, in any order. `dir` and these must name
@@ -206,18 +207,18 @@ struct FileOptions {
   // is marked (foedus.directory) before its first file is made.
   //
   // Database::open() fails with kInvalidArgument if a directory is named twice, is `dir`, or
-  // belongs to another database. It also fails so if one with needed files is left out, or if one
-  // holds outdated files because the database was since opened without it. In these cases it marks
-  // no directory, and makes and removes no file of a database. A full directory is like a full
-  // `dir`: writers get kOutOfSpace until there is room.
+  // belongs to another database. It fails with the same code if a directory with needed files is
+  // left out, or if a directory holds outdated files because the database was since opened without
+  // it. In these cases it marks no directory, and makes and removes no file of a database. A full
+  // directory is like a full `dir`: writers get kOutOfSpace until there is room.
   std::vector<std::string> dirs = {};
 
   DeviceKind device = DeviceKind::kFile;
   // O_DIRECT for log segments and snapshots. Mapped files do not need it.
   Facility direct_io = Facility::kTry;
   // True: transactions read snapshots through the system's page cache, which then keeps pages
-  // beside those in memory_bytes. False: they bypass it if direct I/O works. Gleans always read
-  // through it.
+  // beside those in memory_bytes. False: they bypass the system's page cache if direct I/O works.
+  // Gleans always read through the system's page cache.
   bool buffered_reads = false;
 };
 
@@ -225,8 +226,8 @@ struct FileOptions {
 struct TierOptions {
   // Directories of the SSD tier, made if they are missing; at most 64. If there are any, `dir` and
   // `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written to that tier.
-  // Before it is full, pages that were not read recently move to the SSD in pieces of 256 KiB.
-  // Pages that do not fit go to the SSD at once, through a buffer on non-volatile memory. The
+  // Before the tier is full, pages that were not read recently move to the SSD in pieces of 256
+  // KiB. Pages that do not fit go to the SSD at once, through a buffer on non-volatile memory. The
   // buffer has a 64th of nvm_bytes, 1 MiB .. 16 MiB, and takes as much DRAM beside memory_bytes.
   // Non-volatile memory that snapshots leave free caches single pages of the SSD that are read
   // again. To make room for such copies, more pieces of snapshots move to the SSD; the copies take
@@ -264,9 +265,9 @@ struct Options {
   std::string dir;
 
   // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
-  // in bytes. 64 MiB .. 4 TiB. 0: half of the machine's memory or of the limit of the process's
-  // cgroup, or a quarter of the addresses that RLIMIT_AS leaves. The least of these counts, but no
-  // less than 64 MiB, and the log sink is told which. Address space is reserved at open; memory is
+  // in bytes. 64 MiB .. 4 TiB. 0: the least of half of the machine's memory, half of the limit of
+  // the process's cgroup, and a quarter of the addresses that RLIMIT_AS leaves, but no less than 64
+  // MiB. The log sink is told which of these it is. Address space is reserved at open; memory is
   // taken when it is used.
   std::uint64_t memory_bytes = 0;
 
@@ -299,8 +300,8 @@ struct Options {
 
   // SOCs over which memory, loggers and sessions are spread. 0: one for each NUMA node that has
   // memory and processors which the process may use. A number other than the machine's is emulated:
-  // the processors are dealt out to SOCs in contiguous blocks, or SOCs to processors if there are
-  // more of them. Range 0..kMaxSocs. A directory opens with any number.
+  // the processors are dealt out to SOCs in contiguous blocks. If there are more SOCs than
+  // processors, SOCs are dealt out to processors. 0 .. kMaxSocs. A directory opens with any number.
   //
   // transact() uses a session of the SOC on whose processor its thread runs, or of another SOC if
   // no more can be made there. A Session belongs to the SOC on whose processor new_session() ran.

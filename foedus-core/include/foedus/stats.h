@@ -123,7 +123,7 @@ struct GleanReport {
   std::uint64_t sort_cpu_us = 0;     // sorting in reducers
   std::uint64_t reduce_cpu_us = 0;   // receiving and spilling
   std::uint64_t compose_cpu_us = 0;  // merging and composing pages
-  std::uint64_t total_cpu_us = 0;    // all of these and the rest
+  std::uint64_t total_cpu_us = 0;    // of the whole glean
 };
 
 }  // namespace foedus

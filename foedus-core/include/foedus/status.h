@@ -34,7 +34,7 @@ enum class ErrorCode : std::uint16_t {
   // A key or value above its limit, or a transaction above the size of its log buffer.
   kTooLarge = 5,
   // Options::memory_bytes is used up, or the system gave the process no memory, mapping, thread or
-  // descriptor. Reads that need none go on; writers may try again once there is memory.
+  // descriptor. Reads that need no more of these go on; writers may try again once there is memory.
   kOutOfMemory = 6,
   // The file system is full, or a file would exceed the process's file size limit (RLIMIT_FSIZE).
   // Reads go on; commits work again once there is space.
@@ -46,7 +46,7 @@ enum class ErrorCode : std::uint16_t {
   // The directory was written by another format version. It was not touched.
   kWrongVersion = 10,
   // The directory is in use by another process, or by another Database of this process. Or
-  // Database::close() was called while transactions were open, or in a callback.
+  // Database::close() was called while transactions were open, or from a callback of the database.
   kBusy = 11,
   // This build does not support the request, or the engine does not in its current state.
   kNotSupported = 12,
@@ -70,7 +70,8 @@ enum class ConflictReason : std::uint8_t {
                        // for over 10 s, or holds one for which a wait could be a deadlock
   kPageGained = 3,     // keys were added to a page that a scan or a miss has searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
-  kPageDropped = 5,    // a volatile page that was read or searched was dropped, or the storage
+  kPageDropped = 5,    // a volatile page that was read or searched was dropped, or the storage was
+                       // dropped
   // 6 and 7 are reserved. They meant a full log and a full pool, for which the engine now waits or
   // returns kOutOfSpace or kOutOfMemory.
   kRetryBound = 8,  // an optimistic read or a search did not succeed within its number of tries,
@@ -88,7 +89,7 @@ class [[nodiscard]] Status {
   static constexpr std::size_t kStorageBytes = 24;
   static constexpr std::size_t kPreviewBytes = 24;
 
-  Status() noexcept {}  // NOLINT: defaulted, it would clear all its bytes at each `return {}`
+  Status() noexcept {}  // NOLINT: `= default` would clear all bytes at each `return {}`
   Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
   // Only the check is inline: a transaction destroys about forty statuses, and most have no text.
   [[gnu::always_inline]] ~Status() {
@@ -268,8 +269,8 @@ const Status& take_status(const Result<T>& result) {
     return ::foedus::Status(result.status());                                                \
   declaration = *std::move(result)
 
-// FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void>
-// that is not a success.
+// FOEDUS_CHECK(expression): if the expression, a Status or a Result, is a failure, the enclosing
+// function returns its Status. Otherwise execution goes on.
 #define FOEDUS_CHECK(...) FOEDUS_CHECK_INNER(FOEDUS_UNIQUE(foedus_checked_), __VA_ARGS__)
 #define FOEDUS_CHECK_INNER(checked, ...)                                 \
   do {                                                                   \

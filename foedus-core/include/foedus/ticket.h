@@ -39,9 +39,9 @@ class Ticket {
   // Calls `callback` once, with success or the error of wait_durable(). The call comes from a
   // thread of the engine, or from this thread if the result is known already. Without memory to
   // keep `callback`, this thread calls it with kOutOfMemory. `callback` must not block, because
-  // callbacks of later commits wait for it. Exceptions from it are caught, and reported to
-  // Options::log_sink. An empty one is not called. REQUIRES: the database is open. close() makes
-  // the remaining calls; it returns kBusy within a callback.
+  // callbacks of later commits wait for it. Exceptions of `callback` are caught, and reported to
+  // Options::log_sink. An empty `callback` is not called. REQUIRES: the database is open. close()
+  // makes the calls that remain; a close() within a callback returns kBusy.
   void on_durable(std::function<void(const Status&)> callback) const;
 
  private:

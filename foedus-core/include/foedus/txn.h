@@ -24,18 +24,20 @@
 //   kClosed            the transaction has ended, or the handle's database was closed
 // insert() also returns kAlreadyExists. commit() and transact() return more: see there.
 //
-// A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. A storage
-// that was made later is empty (an array: zeroes). One that was dropped since is kNotFound.
+// A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. It finds a
+// storage that was made later empty (an array: zeroes). Operations on a storage that was dropped
+// since return kNotFound.
 //
 // Doomed transactions. Reads are not protected while a transaction runs: they are verified at its
 // end. Until then a transaction that will conflict may see two records of different times, or a sum
 // that never existed, or miss a key that always existed. So have no effect outside the transaction
-// before its commit. Let transact() return errors, because it verifies first. If a loop depends on
-// values that were read, or an invariant of the program seems broken, call Txn::verify(). A
-// transaction of Isolation::kSnapshot never sees such a state.
+// before its commit. Return errors from the function of transact(): it verifies the reads first,
+// and only passes on an error that rests on valid reads. If a loop depends on values that were
+// read, or an invariant of the program seems broken, call Txn::verify(). A transaction of
+// Isolation::kSnapshot never sees such a state.
 //
-// Keys and payloads that are passed in are copied. References that are returned are valid as
-// documented.
+// Keys and payloads that are passed in are copied. References that a call returns are valid as its
+// comment says.
 
 #include <cstddef>
 #include <cstdint>
@@ -118,8 +120,8 @@ struct TxnOptions {
   // Requests a snapshot that covers this epoch, and waits for it: at_least = ticket.epoch() reads
   // the writes of that commit. Not above the current epoch. "No epoch": not set.
   Epoch at_least = {};
-  // Reads the newest existing snapshot without waiting. It lacks later commits, perhaps of minutes
-  // if little is written. kNotFound: there is none yet.
+  // Reads the newest existing snapshot without waiting. The snapshot lacks later commits, perhaps
+  // those of minutes if little is written. kNotFound: there is no snapshot yet.
   bool newest_existing = false;
 
   // How long the transaction may wait before it begins, in microseconds: for a snapshot, or for a
@@ -143,7 +145,7 @@ struct SequentialScanOptions {
   std::uint64_t limit = ~std::uint64_t{0};  // maximum number of records
 };
 
-// The rows of a range, an input range for range-for. It ends early if the transaction meets a
+// The rows of a range, an input range for range-for. A scan ends early at any error, for example a
 // conflict: check failure() after the loop. failure() is kClosed once the transaction has ended.
 // While the scan is open the transaction may call any operation, also on records of the range. A
 // scan sees its transaction's writes ahead of its position.
@@ -203,7 +205,7 @@ class Scan {
 // One read of Txn::get_many() of a keyed storage.
 struct ReadRequest {
   std::string_view key;           // in
-  std::span<std::byte> out;       // in: memory for the payload, which is cut to its size
+  std::span<std::byte> out;       // in: memory for the payload; a longer one is cut
   std::size_t payload_bytes = 0;  // out: the whole payload's size
   bool found = false;             // out
 };
@@ -234,14 +236,15 @@ class Txn {
     return read_as<T>(storage, [&](std::span<std::byte> out) { return get(storage, key, out); });
   }
   // Copies bytes [offset, offset + out.size()) of the payload. kNotFound; kInvalidArgument if the
-  // payload ends before that.
+  // payload has fewer than offset + out.size() bytes.
   Status read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                  std::span<std::byte> out);
-  // Reads like get(), and locks the record until the transaction ends. Others wait or conflict, and
-  // this transaction's read cannot be invalidated. Use it if contention is expected. To lock
-  // several records without a deadlock the engine may have to return a conflict once. A transaction
-  // that has waited for 10 s for a record's lock gets kConflict (kRecordLocked); the message says
-  // which session has the lock. transact() does not run it again.
+  // Reads like get(), and locks the record until the transaction ends. Other transactions that use
+  // the record wait or conflict, and this transaction's read stays valid. Use it if contention is
+  // expected. To lock several records without a deadlock the engine may have to return a conflict
+  // once. A transaction that has waited for 10 s for a record's lock gets kConflict
+  // (kRecordLocked); the message says which session has the lock. After such a wait transact()
+  // returns the conflict without another try.
   Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
                                      std::span<std::byte> out);
   template <typename T>
@@ -325,7 +328,7 @@ class Txn {
       if (!status.is_ok()) return status;
       return value;
     } else {
-      return ErrorCode::kInvalidArgument;  // it does not compile
+      return ErrorCode::kInvalidArgument;  // never runs: check_row() does not compile
     }
   }
   Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
@@ -352,29 +355,32 @@ class Txn {
   // kConflict, if the storage is being dropped, or if other reads of the transaction do not hold
   // any more.
   Status append(const Sequential& storage, std::string_view payload);
-  // Returns all records by epoch and ordinal of their commits, ties broken by session. If one
-  // commit saw another, its records come after those of the other, as in the serial order. The scan
+  // Returns all records by epoch and ordinal of their commits, ties broken by session. If commit A
+  // saw commit B, the records of A come after those of B, as in the serial order. The scan
   // registers the end of every session's records: a later append by another transaction is a
   // conflict. The scan sees the transaction's own appends. It is also a conflict if a snapshot with
-  // records of the storage is installed. Under steady appends, scan in a snapshot.
+  // records of the storage is installed before the commit. Under steady appends, scan in a
+  // snapshot.
   Scan scan(const Sequential& storage, SequentialScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
 
-  // Commits and ends the transaction. It ends with any result except kInvalidArgument, which says
-  // that transact() made it, and commits by itself. The transaction was not committed with
-  // kConflict, kOutOfMemory, kTimeout, kNotSupported (all epochs are used up), kClosed and kForked.
-  // Nor was it with kIoError and kCorruption of a page, or of a log that had failed before. With
-  // Durability::kSync, kIoError, kOutOfSpace and kOutOfMemory may come from the wait for the
-  // device. Then the transaction is committed and others see it, but a crash may undo it;
+  // Commits and ends the transaction. The transaction has ended whatever the result is, with one
+  // exception: kInvalidArgument says that transact() made the transaction, and will commit it by
+  // itself.
+  // The transaction was not committed if the result is kConflict, kOutOfMemory, kTimeout,
+  // kNotSupported (all epochs are used up), kClosed or kForked. It was not committed either if the
+  // result is a kIoError or kCorruption of a page, or of a log that had failed before the commit.
+  // With Durability::kSync, kIoError, kOutOfSpace and kOutOfMemory may also come from the wait for
+  // the device. Then the transaction is committed and others see it, but a crash may undo it;
   // Ticket::wait_durable() of a later commit tells.
   Result<Ticket> commit();
   // Undoes all changes and ends the transaction. Does nothing if it has ended. Within transact(),
   // the changes are undone when the function returns, whatever it returns, and transact() reports
   // kRolledBack instead of a success.
   void rollback();
-  // Returns success if all values read so far still hold, for loops that depend on them. kConflict
-  // if not.
+  // Returns success if all values that were read so far still hold; otherwise kConflict. A loop
+  // that depends on such values calls it, because a doomed transaction may never leave the loop.
   Status verify();
 
  private:
@@ -401,7 +407,7 @@ class Txn {
       if (*size != sizeof(T)) return wrong_size(storage, *size, sizeof(T));
       return value;
     } else {
-      return ErrorCode::kInvalidArgument;  // it does not compile
+      return ErrorCode::kInvalidArgument;  // never runs: check_row() does not compile
     }
   }
   Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
