@@ -23,7 +23,8 @@ void release_prepared(occ::TxnContext* txn) {
 
 // Returns the epoch up to which a read-only transaction may have seen commits.
 Epoch newest_observed(occ::TxnContext* txn) {
-  // A missing key may have been erased and purged in any epoch up to now.
+  // A missing key may have been erased and purged in any epoch up to now: no TID is left that would
+  // tell.
   if (!txn->sets().pages().is_empty()) return txn->clock().current();
   Epoch newest;
   for (const occ::ReadEntry& read : txn->sets().reads())
@@ -39,8 +40,9 @@ Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
   return {};
 }
 
-// Runs algorithm 2 with write set, read set, pointer set and page-version set. Allocates, if at
-// all, before the whole write set is locked.
+// Runs algorithm 2 with write set, read set, pointer set and page-version set. All allocation comes
+// before the whole write set is locked: after std::bad_alloc, lock_write_set() has released its
+// locks, and no record is marked.
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");

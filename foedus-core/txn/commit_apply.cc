@@ -12,7 +12,8 @@ namespace foedus::txn {
 page::Tid mark_being_written(occ::TxnContext* txn) {
   std::uint64_t newest = 0;
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
-    // order: relaxed, the fence of enter_commit() comes next; P2: the lock is held.
+    // order: relaxed, the fence of enter_commit() comes next. No other thread changes the word
+    // while this session holds the lock (P2).
     const page::Tid tid(entry.record->tid.load_relaxed());
     newest = std::max(newest, tid.word());
     entry.record->tid.store_relaxed(tid.with(page::Tid::kBeingWritten).word());
@@ -55,7 +56,8 @@ void apply_writes(occ::TxnContext* txn, page::Tid tid) {
 
 namespace {
 
-// Returns whether the record is deleted after the entry is applied. `was`: it is deleted before.
+// Returns whether the record is deleted after the entry is applied. `was`: whether it is deleted
+// before.
 bool is_deleted_after(const occ::WriteEntry& entry, bool was) {
   const log::LogRecordType type = entry.log->type;
   const bool is_whole = type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend;
@@ -79,7 +81,7 @@ void publish_record(page::RecordHeader* record, occ::LockWaiter* waiter, page::T
 
 void publish_records(occ::TxnContext* txn, page::Tid tid) {
   const auto& sorted = txn->sets().writes().sorted();
-  if (sorted.empty()) {  // each record has one entry
+  if (sorted.empty()) {  // not sorted: each record has one entry
     for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
       const bool is_deleted = is_deleted_after(entry, is_deleted_now(*entry.record));
       publish_record(entry.record, std::exchange(entry.waiter, nullptr), tid, is_deleted);

@@ -1,10 +1,10 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls:
-// most are free, and sorting costs more than locking. If one is not free, or its record does not
-// accept the write, all are released. Then moved records are resolved, and the phase starts over.
-// If no record has moved, the records are sorted by address, and their locks are waited for in that
-// order (O1). Each record is checked with its lock held, because a split may have moved it before.
-// A lock word is safe to try even if its record has moved: a page that is retired during a
-// transaction is not reused before that transaction's end.
+// most locks are free, and sorting costs more than locking. If a lock is not free, or its record
+// does not accept the write, all locks are released. Then moved records are resolved, and the phase
+// starts over. If no record has moved, the records are sorted by address, and their locks are
+// waited for in that order (O1). Each record is checked with its lock held, because a split may
+// have moved it before. A lock word is safe to try even if its record has moved: a page that is
+// retired during a transaction is not reused before that transaction's end.
 #include <new>
 #include <span>
 
@@ -21,9 +21,10 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Makes every entry point to the newest place of its record, which may move again at once. Inserts
-// the record of a purged key again. Sets *some if at least one had moved. REQUIRES: no lock of the
-// write set is held, because the insert may split a page, which locks the page's records.
+// Makes every entry point to the newest place of its record; the record may move again at once.
+// Inserts the record of a purged key again. Sets *some if at least one record had moved. REQUIRES:
+// no lock of the write set is held, because the insert may split a page, which locks the page's
+// records.
 Status resolve_moved(occ::TxnContext* txn, bool* some) {
   // The loop goes by index: relocate() and move() change the entries, but not their number.
   for (std::uint32_t i = 0; i < txn->sets().writes().size(); ++i) {
@@ -110,8 +111,8 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
   return holds && storage::accepts(txn->pool(), entry);
 }
 
-// Locks all records, in the order of the calls, if all are free and accept their entries. A lock
-// that is only tried is not waited for, so this order cannot deadlock (O1). Returns false with
+// Locks all records, in the order of the calls, if all are free and accept their entries. Locks are
+// only tried here and never waited for, so any order is free of deadlocks (O1). Returns false with
 // nothing locked; resolve_moved() and lock_sorted() then find the reason.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
   occ::WriteSet& write_set = txn->sets().writes();

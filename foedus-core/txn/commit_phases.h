@@ -8,13 +8,14 @@
 
 namespace foedus::txn {
 
-// Locks the write set (commit_lock.cc). On success every record of it is locked and not moved, and
-// every write can be applied. The set is then sorted, or each of its records has one entry.
+// Locks the write set (commit_lock.cc). On success every record of the set is locked and not moved,
+// and every write can be applied. Either the set is then sorted, or each of its records has one
+// entry: publish_records() relies on this.
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 
-// Tells verify_sets() whether the records of the write set are locked and marked, and the commit's
-// epoch is known (C6).
+// kLocked tells verify_sets() that the records of the write set are locked and marked, and that the
+// commit's epoch is known. An absence of a later epoch is then a conflict (C6).
 enum class WriteSetState { kUnlocked, kLocked };
 
 // Checks that reads, pointers and page-versions are as they were seen (commit_verify.cc).

@@ -2,17 +2,19 @@
 //
 // Why a purged record verifies: its key was read as absent, and is absent now. No page-version
 // entry protects the page, so this check alone must catch an insert. A transaction that inserts the
-// key has its record in a volatile page before its own serialization point. If that point came
-// before the one of this commit, this check sees the record, being-written or newer. After a drop
-// of pages the record may be in a snapshot instead: may_be_cold().
+// key has its record in a volatile page before its own serialization point. If its serialization
+// point came before that of this commit, this check sees the record, being-written or newer. After
+// a drop of pages the record may be in a snapshot instead. may_be_cold() finds this case, which is
+// a conflict.
 //
-//   C6  A key that was absent and is absent again under a newer TID came and went in between. It
-//       may have been there at the serialization point, where the other reads hold and its absence
-//       does not. Therefore all is verified again, with the newer absence as the version that was
-//       read. If that holds, all reads hold at a fence between both rounds, which becomes the
-//       serialization point. The commit's epoch stays: only the absence may depend on a later
-//       commit, and that one must not be of a later epoch (C2). TID and ticket take the absence
-//       that counts (C3).
+//   C6  A key that was absent and is absent again under a newer TID was inserted and erased in
+//       between. At the serialization point, where the other reads hold, the key may have been
+//       present. Therefore all sets are verified again, with the newer absence as the version that
+//       was read. If that holds, all reads hold at a fence between both rounds, which becomes the
+//       serialization point. The commit keeps its epoch: only the newer absence may depend on a
+//       later commit. If that commit may be of a later epoch, this commit conflicts (C2). The
+//       commit's TID is above that of the newer absence (C3). The ticket of a read-only transaction
+//       has no smaller epoch than the newer absence.
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
@@ -25,8 +27,8 @@ namespace {
 // inserted and erased again, the commit gives up with a conflict (C6).
 constexpr unsigned kRoundsMax = 8;
 
-// Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged. *now
-// is then the record's last TID, or Tid() if that is not known.
+// Finds where the record of `read` is now, and its TID. Returns false if the record was purged.
+// *now is then the record's last TID, or Tid() if that is not known.
 bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
                  page::Tid* now) {
   *record = read.record;
@@ -45,20 +47,21 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
 // Returns whether the storage may have dropped pages that the transaction has seen. If so, a record
 // that is in no volatile page may be in a snapshot, and does not count as purged.
 bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
-  // order: relaxed, after the fence of the serialization point. An insert before that point,
-  // through a pointer that a drop has changed, makes the drop's announcement visible.
+  // order: relaxed, after the fence of the serialization point. If an insert before that point
+  // followed a pointer that a drop had changed, this load sees the epoch that the drop announced.
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-// Returns whether `read` found its key absent, and `now`, the TID of `record`, says that it is
-// absent now (C6). If `now` is another version than the one that was read, makes `record` and `now`
-// those of `read` and sets *again: the caller then verifies all sets once more. With kLocked,
+// Returns whether the key of `read` was absent when it was read, and is still absent by `now`, the
+// TID of `record` (C6). If `now` is another version than the one that was read, stores `record` and
+// `now` in `read`, and sets *again: the caller then verifies all sets once more. With kLocked,
 // returns false if `now` may be of a later epoch than this commit (C2).
 bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;
   if (now.version() == read->observed.version()) return true;
-  // order: relaxed, own word. It is at most the epoch of this commit (E1).
+  // order: relaxed, own word. It is at most the epoch of this commit (E1), so a `now` of a later
+  // epoch is always refused.
   const std::uint64_t own = txn->clock().slot(txn->session()).in_commit.load_relaxed();
   if (write_set == WriteSetState::kLocked && now.epoch().number() > own) return false;
   read->record = record;
@@ -106,7 +109,7 @@ Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) 
     // flag, so the record does not have them now.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
-    // Common case: this transaction also writes the record, and its own mark is the only change.
+    // Common case: this transaction also writes the record, and the only change is its own mark.
     if (now == read.observed.with(page::Tid::kBeingWritten) &&
         is_marked_here(txn, *read.record)) {
       continue;
@@ -141,8 +144,8 @@ Status verify_pages(occ::TxnContext* txn) {
   return {};
 }
 
-// Refuses a write to a storage that was dropped. A drop relies on it: no commit to the storage
-// comes after the drop (engine/sessions/catalog.cc).
+// Refuses a write to a storage that was dropped. A drop relies on this check: no commit to the
+// storage comes after the drop (engine/sessions/catalog.cc).
 Status verify_storages(occ::TxnContext* txn) {
   const occ::StorageControl* last = nullptr;
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
@@ -159,7 +162,8 @@ Status read_preconditions(occ::TxnContext* txn) {
   occ::WriteSet& set = txn->sets().writes();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     const occ::WriteEntry& entry = set[i];
-    // Only the record's oldest write has a precondition of its own: later writes rely on that one.
+    // Only the oldest write of a record has a precondition of its own: later writes rely on the
+    // oldest.
     if (entry.precondition == occ::Precondition::kNone || set.find(entry.record).oldest != i)
       continue;
     page::RecordHeader* record = nullptr;
