@@ -103,18 +103,19 @@ void EpochClock::report_stuck(std::uint32_t session, std::uint64_t epoch) {
                                 " for over a second: no commit becomes " + "durable meanwhile");
 }
 
-// Returns the epoch that the session's pin holds back, 0 if there is none. E26: clears a pin that
-// was lent for too long.
+// Returns the epoch of the session's pin, 0 if it has none. E26: clears a pin that was lent for too
+// long.
 std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
   // order: acquire, pairs with unpin() and lend_pin(): the session's accesses came before.
   std::uint64_t pin = words->pin.load_acquire();
   const std::uint64_t epoch = epoch_of_pin(pin);
   if (pin == epoch) [[likely]] return epoch;
   // order: relaxed, after the acquire: lent_us is the begin of this loan or of a later one. The
-  // session read either before now_us() is read below, so the difference is not negative.
+  // session stored it before now_us() is read below, so the difference is not negative.
   const std::uint64_t lent_us = words->lent_us.load_relaxed();
   if (runtime_->now_us() - lent_us <= kLentUsMax) return epoch;
-  // A failed exchange means that the session took its pin back first. What it pins now is no older.
+  // A failed exchange means that the session took its pin back first. Its pin is not older than
+  // `epoch`, so `epoch` is safe to return.
   return words->pin.compare_exchange_acq_rel(pin, 0) ? 0 : epoch;
 }
 

@@ -7,7 +7,8 @@
 //   word        written by  read by   meaning
 //   in_commit   session     clock     0, or an epoch not above that of the commit at work
 //   pin         session     clock     0, or an epoch not above that in which the open transaction
-//                                     began to follow pointers; kLent with it: E26
+//                                     began to follow pointers; with kLent: lent to the clock,
+//                                     which may clear it (E26)
 //   cache_pin   session     clock     0, or an epoch not above that in which the session began to
 //                                     look for the cached snapshot page that it is using
 //   current     clock       all       epoch of commits that reach their serialization point now
@@ -29,20 +30,20 @@
 //       when reclaimable >= e. A session stores its pin, fences, follows pointers. The clock stores
 //       current = e + 1, fences, loads pins, and sets reclaimable to e if none is <= e. Case 1, the
 //       clock's fence is before the session's. The fence of the session that retired the page is
-//       before the clock's, or its stamp would be above e. So the page was unlinked before the
-//       session's fence, and the session never finds it. Case 2, the session's fence is before the
-//       clock's. A session that found the page fenced before the page was retired. So its pin is <=
-//       e, for current only grows. The clock sees that pin and waits, or sees a later value, and
-//       then the transaction is over.
+//       before the clock's, or the page's stamp would be above e. So the page was unlinked before
+//       the session's fence, and the session never finds it. Case 2, the session's fence is before
+//       the clock's. If the session finds the page, the session's fence came before the page was
+//       retired. So its pin is <= e, because current only grows. The clock sees that pin and waits,
+//       or it sees a later value, and then the transaction is over.
 //   E4  A session's words are stored with release order also when they are set, not only when they
 //       become 0. The clock may see the new value and never the 0 before it. In this case, too, the
 //       accesses and the publish of the session's last transaction come before the clock's load.
 //   E20  cache_pin and cache_reclaimable are E3 for frames of the page cache, with words of their
-//        own. Renewing a set pin ends the use of the page that was looked at under it. It is an
-//        unpin() whose 0 no thread sees (E4), and then a pin(). A pin of the current epoch need not
-//        be renewed: its fence stands for every later look-up. If the session's fence is before the
-//        clock's, the clock sees the pin, which no later look-up has changed. If the clock's fence
-//        is first, no later look-up finds what was unlinked before that fence.
+//        own. Renewing a set pin ends the use of the page that was looked at under it. A renewal is
+//        an unpin() whose 0 no thread sees (E4), and then a pin(). A pin of the current epoch need
+//        not be renewed: its fence stands for every later look-up. If the session's fence is before
+//        the clock's, the clock sees the pin, which no later look-up has changed. If the clock's
+//        fence is first, no later look-up finds what was unlinked before that fence.
 //   E21  A session that waits for cache_reclaimable has no cache pin, so waiters do not wait for
 //        each other. A session with a cache pin is in the midst of one search. It waits at most for
 //        a device, or for the holder of a page lock, which waits for no frame (O15). While there is
@@ -56,8 +57,8 @@
 //       must forget the addresses.
 //   E28 Epoch numbers are used up and never reused. From half of them on the clock shortens epochs
 //       less and less for waiters, from 7/8 on not at all. No commit has an epoch beyond
-//       kCommitEpochMax. The epochs after that last readers for days; at the last one the clock
-//       stands still.
+//       kCommitEpochMax. The epochs beyond it are enough for days of reads; at the last one the
+//       clock stands still.
 
 #include <cstdint>
 #include <memory>
@@ -172,7 +173,7 @@ class EpochClock : public base::Task {
 
   // E1. Fences at the serialization point. Returns the epoch of the commit.
   Epoch enter_commit(std::uint32_t session) {
-    // order: release is E4; the load is relaxed, an old epoch only lets the clock wait.
+    // order: release, because of E4. The load is relaxed: an old epoch only makes the clock wait.
     slots_[session].in_commit.store_release(current_.load_relaxed());
     // order: E2, and the fence of algorithm 2: flags are set before it, records verified after it.
     base::fence_seq_cst();
