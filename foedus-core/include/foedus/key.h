@@ -77,7 +77,7 @@ requires(sizeof(T) <= sizeof(Width)) constexpr BigEndian<Width> big_endian(T val
   return {value};
 }
 
-// A key under construction, and its bytes. Lives on the stack; copies only the bytes in use.
+// A key under construction, and its bytes. Lives on the stack; a copy takes only the bytes in use.
 // Each append() returns the key: Key().append(1).append("name") is key(1, "name").
 class Key {
  public:

@@ -245,10 +245,10 @@ struct TierOptions {
 
 // The speed of emulated memory (DeviceKind::kEmulated), for experiments. Read at open.
 struct EmulationOptions {
-  // The speed of emulated memory (DeviceKind::kEmulated). An access takes the latency, and then the
-  // time of its bytes at the bandwidth. Each directory has that bandwidth of its own.
-  // nvm_latency_ns: of reads, 0 .. 1,000,000. nvm_write_latency_ns: the same range; 0: that of
-  // reads. nvm_bandwidth_mb: million bytes a second, 0 .. 1,000,000; 0: a transfer takes no time.
+  // An access takes the latency, and then the time of its bytes at the bandwidth. Each directory
+  // has that bandwidth of its own. nvm_latency_ns: of reads, 0 .. 1,000,000. nvm_write_latency_ns:
+  // the same range; 0: that of reads. nvm_bandwidth_mb: million bytes a second, 0 .. 1,000,000; 0:
+  // a transfer takes no time.
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;
@@ -259,7 +259,7 @@ struct EmulationOptions {
 };
 
 // Most programs set `dir`, and perhaps `memory_bytes` and `durability`. The groups at the end are
-// for one that knows its machine and its load.
+// for a program that is tuned to its machine and its load.
 struct Options {
   // Directory of the database, made if it is missing; its parent must exist. No default.
   std::string dir;

@@ -25,14 +25,14 @@ struct StorageStats {
 // memory of that SOC, a remote page in memory of another one.
 struct SocStats {
   std::uint64_t sessions = 0;  // that belong to the SOC
-  // Free volatile pages that its sessions took from the pool: of the SOC's memory, and of other
-  // SOCs' memory if it had none left. A page that is given back and taken again counts again.
+  // Free volatile pages that the SOC's sessions took from the pool: local ones, and remote ones if
+  // the SOC's memory had none left. A page that is given back and taken again counts again.
   std::uint64_t pages_taken_local = 0;
   std::uint64_t pages_taken_remote = 0;
-  // Volatile pages whose records its sessions read or wrote, sampled in one of 64 transactions that
-  // came to commit. Local here means memory of the SOC whose processor ran the commit. That is the
-  // session's SOC, unless its thread was elsewhere. Snapshot pages in memory that the cache has
-  // borrowed from volatile pages count as volatile pages. 0 with one SOC.
+  // Volatile pages whose records the SOC's sessions read or wrote, sampled in one of 64
+  // transactions that came to commit. Local here means memory of the SOC whose processor ran the
+  // commit. That is the session's SOC, unless its thread was elsewhere. Snapshot pages in memory
+  // that the cache has borrowed from volatile pages count as volatile pages. 0 with one SOC.
   std::uint64_t pages_touched_local = 0;
   std::uint64_t pages_touched_remote = 0;
 };

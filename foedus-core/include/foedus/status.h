@@ -31,7 +31,8 @@ enum class ErrorCode : std::uint16_t {
   kAlreadyExists = 3,
   // An argument or option is outside its documented range. Nothing was changed.
   kInvalidArgument = 4,
-  // A key or value above its limit, or a transaction above the size of its log buffer.
+  // A key or value is above its limit, or the log records of a transaction are above half of
+  // LogOptions::buffer_bytes.
   kTooLarge = 5,
   // Options::memory_bytes is used up, or the system gave the process no memory, mapping, thread or
   // descriptor. Reads that need no more of these go on; writers may try again once there is memory.
@@ -66,8 +67,8 @@ enum class ConflictReason : std::uint8_t {
   kNone = 0,
   kRecordChanged = 1,  // a record that was read has another TID now; or a write is impossible now,
                        // because its record was inserted, erased or resized since the call
-  kRecordLocked = 2,   // another transaction is writing a record that was read, or holds a lock
-                       // for over 10 s, or holds one for which a wait could be a deadlock
+  kRecordLocked = 2,   // another transaction is writing a record that was read; or the transaction
+                       // waited over 10 s for a record's lock; or a wait could be a deadlock
   kPageGained = 3,     // keys were added to a page that a scan or a miss has searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
   kPageDropped = 5,    // a volatile page that was read or searched was dropped, or the storage was
@@ -254,7 +255,7 @@ const Status& take_status(const Result<T>& result) {
 
 #define FOEDUS_CONCAT_INNER(a, b) a##b
 #define FOEDUS_CONCAT(a, b) FOEDUS_CONCAT_INNER(a, b)
-// Makes a name that is unique to each use, also of several in one line.
+// Makes a name that is unique to each use, even of several uses in one line.
 #define FOEDUS_UNIQUE(name) FOEDUS_CONCAT(name, __COUNTER__)
 
 // FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function

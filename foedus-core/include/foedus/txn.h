@@ -24,9 +24,9 @@
 //   kClosed            the transaction has ended, or the handle's database was closed
 // insert() also returns kAlreadyExists. commit() and transact() return more: see there.
 //
-// A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. It finds a
-// storage that was made later empty (an array: zeroes). Operations on a storage that was dropped
-// since return kNotFound.
+// A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. For this
+// transaction, a storage that was made later is empty (an array: zeroes). Operations on a storage
+// that was dropped since return kNotFound.
 //
 // Doomed transactions. Reads are not protected while a transaction runs: they are verified at its
 // end. Until then a transaction that will conflict may see two records of different times, or a sum
@@ -272,13 +272,14 @@ class Txn {
   Status insert(const KeyedStorage& storage, std::string_view key, std::string_view payload);
   // Overwrites the payload of an existing record as a whole. kNotFound.
   Status update(const KeyedStorage& storage, std::string_view key, std::string_view payload);
-  // Overwrites part of the payload; its size stays. kNotFound; kInvalidArgument beyond its end.
+  // Overwrites part of the payload; its size stays. kNotFound; kInvalidArgument if the part would
+  // reach beyond the payload's end.
   Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                   std::string_view part);
-  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it. It
-  // does not conflict with others' increments, unless memory is short and the row was not written
-  // for so long that its page has left memory. kNotFound; kInvalidArgument beyond the payload's
-  // end.
+  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it.
+  // Does not conflict with others' increments, unless memory is short and the row was not written
+  // for so long that its page has left memory. kNotFound; kInvalidArgument if the integer would
+  // reach beyond the payload's end.
   Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                    std::int64_t delta);
   // Erases the record. kNotFound.
@@ -372,8 +373,8 @@ class Txn {
   // kNotSupported (all epochs are used up), kClosed or kForked. It was not committed either if the
   // result is a kIoError or kCorruption of a page, or of a log that had failed before the commit.
   // With Durability::kSync, kIoError, kOutOfSpace and kOutOfMemory may also come from the wait for
-  // the device. Then the transaction is committed and others see it, but a crash may undo it;
-  // Ticket::wait_durable() of a later commit tells.
+  // the device. Then the transaction is committed and others see it, but a crash may undo it. If
+  // Ticket::wait_durable() of a later commit succeeds, this commit is durable, too.
   Result<Ticket> commit();
   // Undoes all changes and ends the transaction. Does nothing if it has ended. Within transact(),
   // the changes are undone when the function returns, whatever it returns, and transact() reports
