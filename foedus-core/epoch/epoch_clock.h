@@ -53,8 +53,8 @@
 //       kLent. Exactly one exchange ends the loan. The session's exchange restores the pin. Its
 //       addresses are still valid: the word was never 0 since the first pin, whose fence stands for
 //       the retry, too (E3). The clock's exchange, once kLentUsMax have passed, clears the pin. So
-//       a session that never returns holds nothing back. One that returns finds its pin gone, and
-//       must forget the addresses.
+//       a session that never returns holds nothing back. A session that returns later finds its
+//       pin gone, and must forget the addresses.
 //   E28 Epoch numbers are used up and never reused. From half of them on the clock shortens epochs
 //       less and less for waiters, from 7/8 on not at all. No commit has an epoch beyond
 //       kCommitEpochMax. The epochs beyond it are enough for days of reads; at the last one the
