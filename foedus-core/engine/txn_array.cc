@@ -69,8 +69,9 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                         out);
 }
 
-// Calls the other try_read() as a whole operation of a transaction. Also returns false if the
-// session's operations have to announce themselves (E36), which read_slowly() does.
+// The fast path of a user's read: makes the Call, then calls the other try_read(). Returns false
+// where that one does, and if the session has to announce its operations (E36). The caller then
+// calls read_slowly(), which announces the read.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {

@@ -180,7 +180,8 @@ class EpochClock : public base::Task {
     return Epoch(current_.load_relaxed());  // order: relaxed, after the fence
   }
   void leave_commit(std::uint32_t session) {
-    // order: release, pairs with the clock's acquire: the published offset is seen with it.
+    // order: release, pairs with the clock's acquire: a clock that sees the 0 also sees the
+    // committed offset of the session's log ring, up to which a logger may write.
     slots_[session].in_commit.store_release(0);
   }
 

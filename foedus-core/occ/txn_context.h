@@ -4,7 +4,7 @@
 // (txn/commit.cc) reads them.
 //
 //   sets()             what it has read, followed and written     access_sets.h    O4
-//   located_writes()   own writes that were seen in their place   located_writes.h O17
+//   located_writes()   own writes whose records had not moved     located_writes.h O17
 //   locks()            record locks held before commit            txn_locks.h
 //   cold_pages()       pages of snapshots                         cold_pages.h     O14, O15
 //   hints()            where the next search may begin            search_hints.h

@@ -57,9 +57,9 @@ bool PageRoom::make() {
   return true;
 }
 
-// Returns whether a transaction has been open for longer than `waited_us`, so that it may look at
-// dropped pages. Sessions whose threads wait here do not count: between two tries of transact() a
-// session has no open transaction.
+// Returns whether a transaction has been open for longer than `waited_us`. It may look at dropped
+// pages, which are not free before it ends: longer waiting is in vain. Sessions whose threads wait
+// here do not count: between two tries of transact() a session has no open transaction.
 bool PageRoom::is_kept_waiting(std::uint64_t waited_us) const {
   const std::uint64_t now_us = parts_.runtime->now_us();
   bool is_kept = false;

@@ -58,8 +58,9 @@ class GleanForecast {
   // A running glean. It takes all log that was written before it began and is in no snapshot yet.
   class Running {
    public:
-    // Called before the order reads the durable epoch. The glean's log is estimated as all bytes
-    // written so far: too many only by bytes that are not durable yet.
+    // Estimates the glean's log as all bytes written so far. Constructed before GleanOrders::next()
+    // chooses the epoch that the glean covers: then the estimate has bytes that the glean leaves
+    // out only if they are not durable when next() chooses.
     explicit Running(GleanForecast* forecast);
     ~Running() { forecast_->pace_.end(); }
     Running(const Running&) = delete;

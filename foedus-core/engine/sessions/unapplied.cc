@@ -63,7 +63,8 @@ Unapplied::Unapplied(const Parts& parts, Epoch covered) : parts_(parts), covered
 
 Unapplied::~Unapplied() { leave_found(); }
 
-// Leaves the snapshot that was found, if attach() has entered it. Further calls do nothing.
+// Ends the use of the snapshot that was the newest at open, which attach() began: that snapshot may
+// then be removed. Does nothing if there is none, or in a second call.
 void Unapplied::leave_found() {
   if (found_ != nullptr) parts_.snapshots->leave(looker_->context().session());
   found_ = nullptr;
@@ -298,7 +299,8 @@ void Unapplied::end_sequential() {
   }
 }
 
-// Ends all rows of keyed storages and arrays that are left (E41).
+// Calls end_row() for each of the remaining rows of keyed storages and arrays (E41). After an error
+// the next call goes on with the row that failed.
 Status Unapplied::end_rows(std::uint32_t slot) {
   for (; end_storage_ != rows_.size(); ++end_storage_, end_record_ = 0) {
     Rows& rows = rows_[end_storage_];
