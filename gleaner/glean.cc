@@ -65,11 +65,11 @@ Result<snapshot::Manifest> Glean::compose(GleanReport* report) {
 // Once this has returned, no task writes to the files any more, so that compose() can remove them
 // (G41).
 Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
+  const StageClock clock(order_.runtime);
   if (has_failed_) {  // G44
     FOEDUS_CHECK(sorted_->begin_streams());
     FOEDUS_CHECK(remove_orphaned_files());
   }
-  const StageClock clock(order_.runtime);
   if (order_.before_pages) order_.before_pages();
   SnapshotComposer composer(order_, *table_, *sorted_);
   FOEDUS_CHECK(composer.compose());
