@@ -133,7 +133,7 @@ class WriteSet {
     if (!has_room()) [[unlikely]]
       make_room();
   }
-  // Makes room: `count` calls of move() in all do not allocate.
+  // Makes room: the next `count` calls of move() do not allocate, if no add() comes between.
   void reserve_moves(std::size_t count) { index_.reserve(count_ - indexed_ + count); }
   // Updates the entries of a record that has moved from `from` to `to`. find() then finds them by
   // either address.

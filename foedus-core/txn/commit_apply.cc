@@ -1,5 +1,6 @@
-// The last phase: line 13 of algorithm 2. It has the writer's half of the sequence lock on records;
-// the reader's half is occ/optimistic_read.h.
+// The apply phase of a commit (line 13 of algorithm 2): chooses the TID, writes the payloads, and
+// publishes the records. With the being-written flags, which are set before the commit verifies, it
+// is the writer's half of the sequence lock on records. The reader's half is occ/optimistic_read.h.
 #include <algorithm>
 #include <utility>
 

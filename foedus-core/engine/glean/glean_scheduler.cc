@@ -136,8 +136,9 @@ void GleanScheduler::remove_unread() {
   parts_.newest->set_has_failed(true);
 }
 
-// Frees memory, settles storages and makes tier room while no glean is due. Returns the time until
-// the next step.
+// Does the gleaner's work while no glean is due. Frees memory that was kept from the last glean.
+// Installs the newest snapshot again in storages whose volatile pages may still lead to an earlier
+// one. Makes room in the NVM tier if the device asks for it. Returns the time until the next step.
 std::uint64_t GleanScheduler::step_idle() {
   if (parts_.runtime->now_us() - last_us_ >= kKeepMemoryUs) parts_.orders->free_memory();
   if (parts_.installer->settle_while_idle()) parts_.retention->stamp_removal();

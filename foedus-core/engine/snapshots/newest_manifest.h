@@ -52,12 +52,12 @@ class NewestManifest {
     // order: relaxed, a hint for other threads; the task itself reads its own store.
     has_failed_.store_relaxed(has_failed ? 1 : 0);
   }
-  // Takes over a durable manifest as the newest one, makes its snapshot readable, and adopts the
-  // SSD pages cached on NVM for it. If memory runs out, get() returns the old or the new manifest,
-  // never a part of one.
+  // Takes over a durable manifest as the newest one, and makes its snapshot readable. The copies of
+  // SSD pages on NVM that the previous snapshot or an earlier run has left serve it, too (K27). If
+  // memory runs out, get() returns the old or the new manifest, never a part of one.
   void set(const snapshot::Manifest& manifest);
   // Takes over a manifest found at open, as set() does, until set() takes over a newer one. Unlike
-  // set(), does not adopt the SSD pages cached on NVM: they belong to the newest manifest.
+  // set(), leaves the copies of SSD pages on NVM alone: they belong to the newest manifest.
   void set_older(const snapshot::Manifest& manifest);
   // If the newest manifest on the device is damaged or gone, writes it again under a new number and
   // takes that one over (E27). Called before files are removed: files that only the lost manifest
