@@ -89,9 +89,10 @@ struct GleanOrder {
   Epoch covered_before() const { return previous == nullptr ? Epoch() : previous->covered; }
 };
 
-// Makes a snapshot, durable on return, and returns its manifest. If that fails, the previous
-// snapshot stays the newest, and the files that were written are orphaned. REQUIRES: one call at a
-// time for a directory.
+// Makes a snapshot, durable on return, and returns its manifest. If that fails, the files that were
+// written are orphaned, and the previous snapshot stays the newest. But if only the last sync of
+// the directory failed, the new manifest may be on the device (E27). REQUIRES: one call at a time
+// for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
 // The sorted log records of a GleanOrder, from which a snapshot can be made later. Any thread can

@@ -79,7 +79,9 @@ class TxnContext {
   ColdPages& cold_pages() { return cold_pages_; }
   SearchHints& hints() { return hints_; }
   UseSampler& uses() { return uses_; }
-  // Returns a buffer for the whole payload of a record that is read (read_record.h).
+  // Returns the buffer into which read_own_whole() reads a record's whole payload (read_record.h).
+  // That is needed if the caller wants some, but not all, bytes of a number that the transaction
+  // has incremented.
   base::LineVector<char>& payload_room() { return payload_room_; }
 
   // ---- life (txn/, engine/) ------------------------------------------------------------------

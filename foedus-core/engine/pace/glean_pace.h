@@ -32,7 +32,7 @@ struct GleanSize {
 
 class GleanPace {
  public:
-  // The rest of the running glean, in microseconds. The default values mean that no glean runs.
+  // What is left of the running glean. The default values mean that no glean runs.
   struct Left {
     double us = 0;          // until it ends
     double us_to_room = 0;  // until its snapshot is durable, and the log is cut

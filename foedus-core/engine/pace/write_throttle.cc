@@ -34,9 +34,9 @@ constexpr double kReleaseUsMin = 20'000;
 constexpr double kLeastOfLog = 1e6;  // least limit by log below its bound, in bytes a second
 constexpr double kLeastOfMemory = 64 << 10;  // least limit that is not kStopped
 constexpr double kMostBytesPerS = 100e9;  // a limit above this is none: no machine writes so fast
-// Writers are not limited while volatile pages take up to volatile_percent of their memory, but at
-// least kPercentFreeMin. If volatile_percent is 0, volatile pages make no glean due, and the limit
-// begins above kPercentFreeUndropped.
+// Writers are not limited while volatile pages take at most volatile_percent of their memory, or
+// kPercentFreeMin if that is more. If volatile_percent is 0, volatile pages make no glean due, and
+// the limit begins above kPercentFreeUndropped.
 constexpr std::uint32_t kPercentFreeMin = 50;
 constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();

@@ -81,8 +81,9 @@ class CatalogReader {
     return {};
   }
 
-  // Returns the catalog. kCorruption: the log has records of a storage that it never creates, drops
-  // one that does not exist or has another name, or has two storages of one name.
+  // Returns the storages that the previous snapshot has or the log creates, without dropped ones.
+  // kCorruption: the log has records of a storage that was never created; it drops a storage that
+  // does not exist or has another name; or two storages have one name.
   Result<RecoveredCatalog> finish() {
     RecoveredCatalog found;
     found.next_storage_id = page::StorageId{next_id_};

@@ -56,8 +56,9 @@ class NewestManifest {
   // SSD pages on NVM that the previous snapshot or an earlier run has left serve it, too (K27). If
   // memory runs out, get() returns the old or the new manifest, never a part of one.
   void set(const snapshot::Manifest& manifest);
-  // Takes over a manifest found at open, as set() does, until set() takes over a newer one. Unlike
-  // set(), leaves the copies of SSD pages on NVM alone: they belong to the newest manifest.
+  // Takes over a manifest found at open that is not the newest one. Recovery takes over all found
+  // manifests, the oldest first, so that every snapshot can be read. Leaves the copies of SSD pages
+  // on NVM alone: they belong to the newest manifest, and set() would discard them (K27).
   void set_older(const snapshot::Manifest& manifest);
   // If the newest manifest on the device is damaged or gone, writes it again under a new number and
   // takes that one over (E27). Called before files are removed: files that only the lost manifest
