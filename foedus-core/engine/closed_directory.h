@@ -59,7 +59,8 @@ class ClosedDirectory {
   // Returns the epoch up to which all commits are durable.
   Epoch durable() const { return durable_; }
   Epoch newest_seen() const { return newest_seen_; }
-  // Returns the storages (E14), ascending by id. The next storage id is above all ids ever given.
+  // Returns the storages that exist at the log's end (E14), ascending by id. The next storage id is
+  // above all ids ever given.
   const std::vector<storage_meta::StorageMeta>& storages() const { return catalog_.storages; }
   page::StorageId next_storage_id() const { return catalog_.next_storage_id; }
 

@@ -69,7 +69,8 @@ struct alignas(64) LockWaiter {
   std::uint64_t mark = lock_bits::kHeld;
   // The word of the lock when lock_for() gave up. It names the holder.
   std::uint64_t met = 0;
-  // What settle() has to do: wake the waiter behind, or wait until it has linked itself.
+  // What pass_on() left for settle(), which runs when this waiter does not hold the lock: to wake
+  // the waiter behind, or to wait until that waiter has linked itself.
   LockWaiter* to_wake = nullptr;
   bool is_link_due = false;
 

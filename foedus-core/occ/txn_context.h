@@ -88,9 +88,11 @@ class TxnContext {
   void begin(const TxnOptions& options, bool is_retry = false);
   // Ends the transaction and forgets all of it. REQUIRES: its locks are released.
   void end();
-  // Does end(), but keeps a list of the records held (or read, if reads lock), and lends the
-  // reclamation pin (E26). begin() of a retry locks these records first, in the order of their
-  // addresses, if the pin is still there. Any other begin() forgets them.
+  // Does end(), but keeps a list of records for a retry: those that the transaction locked before
+  // its commit, those that hold() tried in vain to lock, and, if reads lock, all that it read.
+  // Lends the reclamation pin (E26) if the list is not empty. begin() of a retry first locks the
+  // records of the list, in the order of their addresses, if the pin is still there. Any other
+  // begin() forgets them.
   void end_for_retry();
   // Forgets the list that end_for_retry() kept, and ends the lent pin.
   void forget_retry();

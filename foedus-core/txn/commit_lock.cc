@@ -111,9 +111,10 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
   return holds && storage::accepts(txn->pool(), entry);
 }
 
-// Locks all records, in the order of the calls, if all are free and accept their entries. Locks are
-// only tried here and never waited for, so any order is free of deadlocks (O1). Returns false with
-// nothing locked; resolve_moved() and lock_sorted() then find the reason.
+// Locks all records, in the order of the calls. Locks are only tried here and never waited for, so
+// any order is free of deadlocks (O1). Returns false with nothing locked if a lock is not free, if
+// a record refuses its entry or has several entries, or if the transaction holds locks already.
+// lock_write_set() then tries resolve_moved() and lock_sorted(), which may still succeed.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
   occ::WriteSet& write_set = txn->sets().writes();
   write_set.unsort();

@@ -5,16 +5,18 @@
 //
 //   E51  A storage is announced to users only after its create record is durable, so that every
 //       record of its data has a later epoch. If a full device keeps the create record from
-//       becoming durable, that record is in the session's log buffer already. The catalog keeps the
-//       storage unannounced, and the next open() of its name waits for the record again.
+//       becoming durable, the record stays in the log buffer of the engine's own session. The
+//       catalog keeps the storage unannounced, and the next open() of its name waits for the record
+//       again.
 //   E5  A drop sets the dropped flag. A commit reads the flag in its verify phase, after its fence,
 //       and is refused if the flag is set. The drop waits until every commit that did not see the
 //       flag is published, and only then logs its record. So no record of the storage is newer than
 //       its drop. A drop is logged once, even if a full device keeps the record from becoming
 //       durable. A later drop() or open() of the name waits for the same record; open() then makes
-//       a new storage. A second record would have a later epoch, so that a snapshot could have the
-//       storage again after one that leaves it out. Space in the log is reserved before commits are
-//       refused: a drop that finds none leaves the storage as it was.
+//       a new storage. A second record would give the drop a later epoch in list_at(). A snapshot
+//       up to an epoch before it would then have the storage again, after an earlier snapshot that
+//       leaves it out. Space in the log is reserved before commits are refused: a drop that finds
+//       none leaves the storage as it was.
 //   E6  Ids of storages count upwards and are never used again.
 //   E19 A create or drop record is published, and its epoch noted in the catalog, under one lock.
 //       So list_at() knows all storages of a durable epoch. No thread waits for the log while it

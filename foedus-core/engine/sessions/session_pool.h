@@ -138,8 +138,8 @@ class SessionPool {
     return hint.database == parts_.database ? hint.session : nullptr;  // E9: others may be gone
   }
   void remember(EngineSession* session, numa::SocRange here) const;
-  // Returns whether the calling thread runs on the same SOCs as when it got its last session (E45).
-  // REQUIRES: last_of_thread() is not null.
+  // Returns whether the calling thread's processor has the same SOCs (N8) as the one on which the
+  // thread got its last session (E45). REQUIRES: last_of_thread() is not null.
   bool has_stayed() const {
     if (socs_ == 1) [[likely]]
       return true;
