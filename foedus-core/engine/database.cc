@@ -261,8 +261,8 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
              base::catching([&] { return engine_->sessions().claim(options.timeout_us); }));
   const TransactFrame frame(session);
 
-  // Only serializable transactions take volatile pages: a glean frees nothing that other
-  // transactions lack.
+  // Only serializable transactions allocate volatile pages. A transaction of another isolation that
+  // finds no memory lacks something else, which a glean does not free.
   const bool may_take_pages = options.isolation == Isolation::kSerializable;
   std::uint32_t tries_for_room =
       may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;

@@ -117,7 +117,8 @@ Scan::iterator Scan::begin() {
 // The caller then calls next_slowly(), which announces an operation.
 inline bool Scan::try_next() {
   engine::ScanCursor& cursor = *cursor_;
-  // order: relaxed, constant while the session is leased.
+  // order: relaxed. is_tracked changes only when the slot gets another session. The turn has grown
+  // by then, so is_txn_open() returns false.
   if (!cursor.may_have_rows_ || slot_->is_tracked.load_relaxed() != 0) return false;
   if (!engine::is_txn_open(slot_, turn_) || cursor.session_->context().is_doomed()) return false;
   if (cursor.rows_left_ == 0 || !cursor.masstree_.try_next()) return false;

@@ -1,10 +1,11 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls:
-// most locks are free, and sorting costs more than locking. If a lock is not free, or its record
-// does not accept the write, all locks are released. Then moved records are resolved, and the phase
-// starts over. If no record has moved, the records are sorted by address, and their locks are
-// waited for in that order (O1). Each record is checked with its lock held, because a split may
-// have moved it before. A lock word is safe to try even if its record has moved: a page that is
-// retired during a transaction is not reused before that transaction's end.
+// most locks are free, and sorting costs more than locking. The try fails if a lock is not free, or
+// if a record has moved, violates a precondition, or lacks room for its write. Then all locks are
+// released. If any record has moved, its entries get its new place, and the phase starts over. If
+// none has, the records are sorted by address, and their locks are waited for in that order (O1).
+// Each record is checked with its lock held, because a split may have moved it before. A lock word
+// is safe to try even if its record has moved: a page that is retired during a transaction is not
+// reused before that transaction's end.
 #include <new>
 #include <span>
 

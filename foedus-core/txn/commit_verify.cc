@@ -1,11 +1,11 @@
 // The verify phase: lines 7 to 12 of algorithm 2, and the page-versions of §8.2.
 //
-// Why a purged record verifies: its key was read as absent, and is absent now. No page-version
-// entry protects the page, so this check alone must catch an insert. A transaction that inserts the
-// key has its record in a volatile page before its own serialization point. If its serialization
-// point came before that of this commit, this check sees the record, being-written or newer. After
-// a drop of pages the record may be in a snapshot instead. may_be_cold() finds this case, which is
-// a conflict.
+// Why a read of a purged record is valid: its key was read as absent, and is absent now. No
+// page-version entry protects the page, so current_tid()'s search for the key alone must catch an
+// insert. A transaction that inserts the key has its record in a volatile page before its own
+// serialization point. If that point came before this commit's, the search finds the record,
+// being-written or newer. After a drop of pages the record may be in a snapshot instead.
+// may_be_cold() finds this case, which is a conflict.
 //
 //   C6  A key that was absent and is absent again under a newer TID was inserted and erased in
 //       between. At the serialization point, where the other reads hold, the key may have been

@@ -60,8 +60,8 @@ class GleanOrders {
   void sample_pages(GleanOrder* order) const;
 
   const Parts parts_;
-  // Reducers' memory, kept from one glean to the next: page faults of new memory take a third of a
-  // mapper's time. Freed if no glean has begun for a while.
+  // Reducers' memory, kept from one glean to the next. Mappers write records into it, and page
+  // faults of new memory would take a third of their time. Freed if no glean has begun for a while.
   std::vector<numa::SocMemory> memory_;
 };
 

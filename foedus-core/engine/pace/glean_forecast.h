@@ -2,12 +2,13 @@
 // GleanForecast: how much log waits for a snapshot, and how long gleans of it should take. The
 // write throttle computes from it how fast writers may write meanwhile (E18).
 //
-//   word               written by      meaning: number of bytes that the log had written
-//   log_covered_       Running         when the glean of the newest snapshot began
-//   running_from_, to_ Running         at the begin and the end of the running glean's log
+//   word           meaning: number of bytes that the log had written
+//   log_covered_   when the glean of the newest snapshot began
+//   running_from_  before the first byte that the running glean takes
+//   running_to_    when the running glean began
 //
-// The gleaner's task writes these words one by one: a reader between two stores gets one estimate
-// that is wrong.
+// Class Running, in the gleaner's task, stores these words one by one: a reader between two stores
+// gets one estimate that is wrong.
 
 #include <cstdint>
 

@@ -12,8 +12,8 @@ namespace foedus::engine {
 
 namespace {
 
-// Longest wait of drop() for transactions that may follow pages of the storage. If they take
-// longer, a later open() or drop() frees the storage's pages.
+// Longest wait of drop() for transactions that may still follow pointers to the storage's pages.
+// If they take longer, a later Catalog::open() or drop() of any storage frees the pages.
 constexpr std::uint64_t kFreeWaitUs = 100'000;
 constexpr std::uint64_t kFreeLookUs = 1'000;
 

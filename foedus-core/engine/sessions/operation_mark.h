@@ -16,7 +16,8 @@ class OperationMark {
   // Announces an operation of the transaction with number `turn`. Announces nothing if that
   // transaction has ended or was revoked.
   OperationMark(SessionSlot* slot, std::uint64_t turn) {
-    // order: relaxed, constant while the session is leased.
+    // order: relaxed. is_tracked changes only when the slot gets another session. The turn has
+    // grown by then, so is_in() returns false.
     if (slot->is_tracked.load_relaxed() != 0 && slot->is_in(turn)) [[unlikely]]
       enter(slot);
   }

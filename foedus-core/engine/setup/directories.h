@@ -30,7 +30,8 @@ struct KeptPagesBytes {
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
 // Returns the bytes of the staging buffer (device/staging/buffer.h), in which pages wait on NVM to
-// be written to the SSD; 0 without an SSD tier. The writes take as many bytes of DRAM.
+// be written to the SSD; 0 without an SSD tier. The tasks that write them copy them to DRAM first,
+// and have as many bytes of DRAM for that, beside memory_bytes.
 std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {

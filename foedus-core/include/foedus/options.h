@@ -154,10 +154,11 @@ struct LogOptions {
 
   // Loggers of each SOC. A logger is a thread, bound to the SOC's processors as other threads of
   // the engine are. It writes the log buffers of a part of the SOC's sessions to segments of its
-  // own. 0: one. Several loggers write in parallel if one does not keep a device busy; a
-  // synchronous commit then costs a sync of each. 0 .. kMaxSocs, and at most kMaxSocs of all SOCs
-  // together. Logger l belongs to SOC l % socs, and writes "log-<l>-..." to dirs[l % dirs.size()].
-  // Sessions of a SOC are dealt out to its loggers in turn. A directory opens with any number.
+  // own. 0: one. Loggers write in parallel, so more of them help if one cannot keep its device
+  // busy. But a synchronous commit waits for a sync by each logger of all SOCs. 0 .. kMaxSocs, and
+  // at most kMaxSocs of all SOCs together. Logger l belongs to SOC l % socs, and writes
+  // "log-<l>-..." to dirs[l % dirs.size()]. Sessions of a SOC are dealt out to its loggers in turn.
+  // A directory opens with any number.
   std::uint32_t loggers_per_soc = 0;
 
   Logging kind = Logging::kFiles;
