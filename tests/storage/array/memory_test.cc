@@ -63,6 +63,29 @@ TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
   EXPECT_TRUE(all.session(0).commit().is_ok());
 }
 
+// Goal: a write that gets no page changes nothing, and succeeds when there is one.
+TEST(ArrayMemoryTest, a_write_without_a_page_for_its_copy_is_refused) {
+  Gleaned all(meta_of_test(), compose, install);
+  const auto put = [&](std::uint64_t value) {
+    return write_at(all.session(0).ctx(), all.control(), 7, 0,
+                    {reinterpret_cast<const char*>(&value), sizeof(value)});
+  };
+  all.session(0).begin();
+  ASSERT_TRUE(put(1).is_ok());
+  ASSERT_TRUE(all.session(0).commit().is_ok());
+  all.glean();
+  page::SessionPages& pages = all.session(0).pages();
+  std::vector<page::PageHeader*> taken;
+  while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
+  all.session(0).begin();
+  EXPECT_EQ(put(2).code(), ErrorCode::kOutOfMemory);
+  all.session(0).rollback();
+  for (page::PageHeader* const page : taken) pages.release(page);
+  all.session(0).begin();
+  EXPECT_TRUE(put(2).is_ok());
+  EXPECT_TRUE(all.session(0).commit().is_ok());
+}
+
 // Goal: the new page is freed if the snapshot page cannot be read, or is another one than expected,
 // and there is no memory for the error.
 TEST(ArrayMemoryTest, a_page_that_cannot_be_filled_is_given_back) {

@@ -118,6 +118,25 @@ TEST_F(HashColdRaceTest, a_spread_within_the_look_before_a_cold_read_is_seen) {
   EXPECT_TRUE(commit(1).is_ok());
 }
 
+// Goal: a transaction that has read a page of an earlier snapshot conflicts, even if it makes the
+// newer page volatile itself. Method: two rows of one page; the one that it read has changed since.
+TEST_F(HashColdRaceTest, an_own_install_forgets_no_read_of_an_earlier_page) {
+  load();
+  all_.glean();
+  unsigned other = 1;
+  while (hash_of(key_of(other)) >> (kHashBits - 10) != hash_of(key_of(0)) >> (kHashBits - 10)) {
+    ++other;
+  }
+  begin(1);
+  EXPECT_EQ(get(1, key_of(0)), payload_of(0));
+  put_alone(2, key_of(0), "changed");
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get(1, key_of(other)), payload_of(other));
+  ASSERT_TRUE(put(1, key_of(other), "mine").is_ok());
+  EXPECT_EQ(commit(1).code(), ErrorCode::kConflict);
+}
+
 // Goal: a first touch does not use owners that changed while they were loaded. Method: the bin is
 // made, filled and spread in between.
 TEST_F(HashColdRaceTest, a_spread_behind_a_first_touch_is_seen) {
@@ -135,6 +154,29 @@ TEST_F(HashColdRaceTest, a_spread_behind_a_first_touch_is_seen) {
   }
   EXPECT_TRUE(commit(1).is_ok());
   EXPECT_EQ(get_alone(3, key_of(5)), "x");
+}
+
+// Goal: no session makes a child of an interior page volatile while the page is dropped, or after.
+// Method: when the records are marked, a page that is dropped is locked, and marked too.
+TEST_F(HashColdRaceTest, an_interior_page_that_is_dropped_is_locked_and_marked) {
+  load();
+  all_.compose();
+  unsigned drops_of_root = 0;
+  {
+    const AtSyncPoint at(
+        "hash:drop_marked",
+        [&] {
+          page::PageHeader& header = root()->header;
+          if (header.load_version().is_dropped() && header.lock.load_relaxed() != 0) {
+            ++drops_of_root;
+          }
+        },
+        true);
+    all_.install();
+    EXPECT_GT(at.runs(), 1u);
+  }
+  EXPECT_EQ(drops_of_root, 1u);
+  EXPECT_EQ(volatile_pages(), 0u);
 }
 
 // Goal: no prefix gets two bins. Method: between the making of a first bin and its installation,

@@ -100,6 +100,18 @@ TEST_F(HashOwnMovesTest, an_insert_of_others_before_an_own_merge_is_a_phantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
+// Goal: a miss in a bin that others have moved counts until the successor is dropped, too: then the
+// key may come to another bin.
+TEST_F(HashOwnMovesTest, an_insert_of_others_where_a_successor_was_dropped_is_a_phantom) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  rebuild_bin_of(row_);
+  all_.glean();
+  ASSERT_EQ(volatile_pages(), 0u);
+  put_alone(2, missed_, "theirs");
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+}
+
 // Goal: an own insert is no phantom to an earlier miss. The transaction began some epochs after the
 // records of both bins were marked, and missed in the bin that is not marked moved yet. An older
 // transaction sees its write to the other bin. The insert comes before the merging session moves a

@@ -78,6 +78,21 @@ TEST_F(HashTest, room_of_erased_records_is_reused) {
   EXPECT_LT(bins_max, 64u);
 }
 
+// Goal: a part that a transaction writes has to fit even if another part, which it wrote before,
+// does. Method: another session makes the row shorter.
+TEST_F(HashTest, each_part_has_to_fit_a_row_that_has_become_shorter) {
+  put_now(0, "row", std::string(100, 'v'));
+  all_.session(1).begin();
+  for (const std::uint32_t offset : {0u, 90u}) {
+    EXPECT_TRUE(
+        write_part(all_.ctx(1), control_, log::LogRecordType::kWriteAt, "row", offset, "part")
+            .is_ok());
+  }
+  put_now(0, "row", "shorter");
+  EXPECT_EQ(all_.session(1).commit().conflict_reason(), ConflictReason::kRecordChanged);
+  EXPECT_EQ(get_now("row"), "shorter");
+}
+
 TEST_F(HashTest, prefetch_changes_nothing) {
   const std::uint64_t pages = control_->volatile_pages.load_relaxed();
   all_.session(0).begin();

@@ -33,6 +33,42 @@ TEST_F(MasstreeAdoptionTest, an_interior_page_that_two_find_full_splits_once) {
   EXPECT_EQ(verify().records, rows);
 }
 
+// Goal: a page that was replaced by one page is adopted once, by the parent that is there. Method:
+// the parent is full. Before the adoption has its lock, another session splits a page far away, and
+// with it the parent.
+TEST_F(MasstreeAdoptionTest, a_parent_that_has_split_adopts_no_page) {
+  constexpr unsigned kPages = masstree::InteriorPage::kSeparatorsMax + 1;
+  constexpr unsigned kRows = 3;  // of a page
+  const std::string payload(1200, 'x');
+  const auto row_of = [](unsigned page, unsigned tenths) {
+    return key_of(page * kRows * 10 + tenths);
+  };
+  fill(0, 0, kPages * kRows * 10, 10, payload);
+  ASSERT_EQ(verify().border_pages, kPages);
+  ASSERT_EQ(verify().interior_pages, 1u);
+  for (const unsigned tenths : {0u, 10u}) {
+    begin(0);
+    erase(0, row_of(50, tenths));
+    expect_commit(0);
+  }
+  const AtSyncPoint searched("masstree:adopt_searched", [&] {
+    begin(1);
+    insert(1, row_of(100, 15), payload);
+    expect_commit(1);
+  });
+  begin(0);
+  insert(0, row_of(50, 5), std::string(400, 'y'));
+  expect_commit(0);
+  EXPECT_EQ(searched.runs(), 1u);
+  begin(1);
+  insert(1, row_of(50, 7), "z");
+  expect_commit(1);
+  const masstree::Statistics tree = verify();
+  EXPECT_EQ(tree.records, kPages * kRows - 2 + 3);
+  EXPECT_EQ(tree.border_pages + tree.interior_pages,
+            rig_.control()->volatile_pages.load_relaxed());
+}
+
 // Goal: a layer grows where its pointer has moved to. Method: when its root is about to be replaced
 // another session splits the page above.
 TEST_F(MasstreeAdoptionTest, a_layer_grows_where_its_pointer_is) {

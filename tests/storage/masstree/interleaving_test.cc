@@ -319,6 +319,29 @@ TEST_F(MasstreeInterleavingTest, a_commit_follows_records_that_move_before_its_s
   verify();
 }
 
+// Goal: a commit writes to the new places of records that move after it has sorted them. Method: a
+// lock of another session keeps it from locking the records in the order of the calls. That session
+// lets go when the records are sorted, and they move.
+TEST_F(MasstreeInterleavingTest, a_commit_writes_to_the_new_places_of_records_that_it_has_sorted) {
+  begin_among_rows_that_move();
+  put(0, key_of(100), "mine");
+  put(0, "samesliceA", "mine");
+  begin(2);
+  occ::ReadRange range;
+  ASSERT_TRUE(masstree::get_for_update(ctx(2), rig_.control(), key_of(100), &range).is_ok());
+  AtSyncPoint other("commit:before_sorted_lock", [&] {
+    rig_.session(2).rollback();
+    move_rows();
+  });
+  expect_commit(0);
+  EXPECT_EQ(other.runs(), 1u);
+  begin(0);
+  EXPECT_EQ(get(0, key_of(100)), "mine");
+  EXPECT_EQ(get(0, "samesliceA"), "mine");
+  expect_commit(0);
+  verify();
+}
+
 // Goal: memory runs out at any allocation; the tree stays whole and keeps all commits.
 TEST_F(MasstreeInterleavingTest, running_out_of_pages_changes_nothing) {
   Rig small(StorageKind::kMasstree, 1, 4u << 20);

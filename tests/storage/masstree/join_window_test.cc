@@ -150,6 +150,31 @@ TEST_F(MasstreeEmptiedTest, a_page_that_another_has_the_lock_of_stays) {
   expect_rows_of_two_pages();
 }
 
+// Goal: the records of an emptied page are free again if its neighbour cannot be locked.
+TEST_F(MasstreeEmptiedTest, a_page_whose_neighbour_is_locked_keeps_no_lock) {
+  masstree::BorderPage* const neighbour = find(row(1, 8)).at.page;
+  occ::LockWaiter waiter;
+  const AtSyncPoint searched("masstree:merge_searched",
+                             [&] { occ::lock(&neighbour->header.lock, &waiter); });
+  erase(0, row(0, 26));
+  EXPECT_EQ(searched.runs(), 1u);
+  occ::unlock(&neighbour->header.lock, &waiter);
+  for (const unsigned index : {8u, 17u}) {
+    EXPECT_EQ(find(row(0, index)).record()->lock.load_relaxed(), 0u) << index;
+  }
+  expect_rows_of_two_pages();
+}
+
+TEST_F(MasstreeEmptiedTest, an_erasure_that_gets_no_page_for_a_join_leaves_both) {
+  page::SessionPages& pages = rig_.session(0).pages();
+  std::vector<page::PageHeader*> taken;
+  while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
+  erase(0, row(0, 26));
+  for (page::PageHeader* const page : taken) pages.release(page);
+  EXPECT_EQ(verify().border_pages, 2u);
+  expect_rows_of_two_pages();
+}
+
 // Goal: no write skew over a boundary that moves: the second new page gains no key by way of the
 // left old page, which is marked moved first, before the right one is marked, too. Method: the
 // boundary between a full page and a nearly empty one moves to the left. When only the left one is

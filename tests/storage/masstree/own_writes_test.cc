@@ -314,6 +314,20 @@ TEST_F(MasstreeOwnWindowTest, a_write_to_a_page_that_is_split_is_seen) {
   check(key_of(5), "before");
 }
 
+TEST_F(MasstreeOwnWindowTest, a_write_to_the_second_page_of_a_split_is_seen) {
+  fill(0, 0, 640, 10, "before");
+  ASSERT_EQ(verify().border_pages, 1u);
+  write_before(key_of(570));
+  begin(0);
+  const AtSyncPoint window("moves:birth_read",
+                           [&] { write_in_window(key_of(550), key_of(570)); });
+  insert(0, key_of(305), "new");
+  EXPECT_EQ(window.runs(), 1u);
+  expect_commit(0);
+  EXPECT_EQ(verify().border_pages, 2u);
+  check(key_of(550), "before");
+}
+
 TEST_F(MasstreeOwnWindowTest, a_write_to_a_record_that_becomes_a_layer_is_seen) {
   begin(0);
   put(0, "samesliceM", "before");
@@ -347,6 +361,28 @@ TEST_F(MasstreeOwnWindowTest, a_write_to_a_page_that_is_joined_is_seen) {
   insert(0, key_of(5), payload);
   EXPECT_EQ(window.runs(), 1u);
   expect_commit(0);
+  check(key_of(35 * 10), payload);
+}
+
+// Method: the boundary of two pages moves to the left. The older write comes to the second new one.
+TEST_F(MasstreeOwnWindowTest, a_write_to_a_page_that_comes_to_the_second_of_two_is_seen) {
+  const std::string payload(100, 'x');
+  fill(0, 0, 4 * 27 * 10, 10, payload);
+  ASSERT_EQ(verify().border_pages, 4u);
+  for (unsigned i = 27; i < 54; ++i) {
+    if (i % 9 == 8) continue;
+    begin(0);
+    erase(0, key_of(i * 10));
+    expect_commit(0);
+  }
+  write_before(key_of(26 * 10));
+  begin(0);
+  const AtSyncPoint window("masstree:merge_half_moved",
+                           [&] { write_in_window(key_of(35 * 10), key_of(26 * 10)); });
+  insert(0, key_of(35), payload);
+  EXPECT_EQ(window.runs(), 1u);
+  expect_commit(0);
+  EXPECT_EQ(verify().border_pages, 4u);
   check(key_of(35 * 10), payload);
 }
 

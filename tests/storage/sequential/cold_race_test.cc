@@ -129,6 +129,20 @@ TEST_F(SequentialColdRaceTest, a_scan_finds_the_end_of_a_chain_without_a_tail) {
   EXPECT_EQ(all_.session(3).commit().conflict_reason(), ConflictReason::kPageGained);
 }
 
+// Goal: a scan finds the end of a chain whose tail is an old page. Method: the owner has linked a
+// page, and marked the one before it moved, but has not changed the tail.
+TEST_F(SequentialColdRaceTest, a_scan_finds_the_end_of_a_chain_behind_an_old_tail) {
+  append_expected(0, std::string(3000, 'a'));
+  {
+    const AtSyncPoint at("sequential:moved", [this] {
+      all_.session(3).begin();
+      EXPECT_EQ(all_.scan(3), expected_);
+    });
+    append_expected(0, std::string(3000, 'b'));
+  }
+  EXPECT_EQ(all_.session(3).commit().conflict_reason(), ConflictReason::kPageGained);
+}
+
 // A glean and its install at every step of an append and of the making of pages for it.
 TEST_F(SequentialColdRaceTest, an_install_within_an_append_loses_nothing) {
   for (const std::string place : {"before_count", "linked", "moved"}) {

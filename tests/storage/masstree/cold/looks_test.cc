@@ -60,6 +60,41 @@ TEST_F(MasstreeColdLooksTest, a_pointer_that_changes_behind_the_first_look_is_no
   changes(deep_key(60));
 }
 
+// Goal: a write that gets no page for a copy changes nothing, and succeeds when there is one.
+TEST_F(MasstreeColdLooksTest, a_write_without_a_page_for_its_copy_is_refused) {
+  load(10, key_of);
+  glean_all();
+  page::SessionPages& pages = all_.session(0).pages();
+  std::vector<page::PageHeader*> taken;
+  while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
+  begin(0);
+  EXPECT_EQ(put(0, key_of(3), "changed").code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(get(0, key_of(3)), payload_of(3));
+  all_.session(0).rollback();
+  for (page::PageHeader* const page : taken) pages.release(page);
+  EXPECT_EQ(volatile_pages(), 0u);
+  put_alone(0, key_of(3), "changed");
+  EXPECT_EQ(get_alone(1, key_of(3)), "changed");
+}
+
+// Goal: a read in a layer of a snapshot conflicts with a change there, even if the pointer to the
+// layer has moved before. Method: the page above splits; then another session changes the row.
+TEST_F(MasstreeColdLooksTest, a_pointer_that_has_moved_is_not_verified_at_its_old_place) {
+  load(kFew, deep_key);
+  glean_all();
+  put_alone(1, key_of(1) + "?", "the page above is volatile now");
+  begin(0);
+  EXPECT_EQ(get(0, deep_key(60)), payload_of(60));
+  ASSERT_TRUE(put(0, key_of(kFew), "x").is_ok());
+  const std::uint64_t before = volatile_pages();
+  for (unsigned i = 0; i < 40; ++i) {
+    put_alone(1, key_of(1) + std::to_string(i), std::string(200, 'x'));
+  }
+  ASSERT_GT(volatile_pages(), before);
+  put_alone(1, deep_key(60), "changed");
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+
 // Goal: a snapshot page with other fences than its pointer's is refused even if it has the slice,
 // because rows could be missed. Method: the pointer leads to the page of an earlier snapshot.
 TEST_F(MasstreeColdLooksTest, a_page_with_other_fences_is_not_taken_for_the_one_of_its_pointer) {

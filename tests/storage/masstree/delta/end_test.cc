@@ -65,6 +65,26 @@ TEST_F(DeltaEndTest, it_is_empty_when_no_row_is_there) {
   check_rows();
   expect_all_goes();
   EXPECT_TRUE(is_empty());
+  put_row(key_of(1) + "one", "put");
+  erase_row(key_of(1) + "one");
+  EXPECT_TRUE(is_empty());
+  put_row(key_of(1) + "two", "put");  // the erased record becomes a layer
+  EXPECT_FALSE(is_empty());
+}
+
+// Goal: no row is put there while rows of the log's tail are still to be applied (E39).
+TEST_F(DeltaEndTest, it_stays_empty_while_rows_are_unapplied) {
+  load_and_open();
+  control()->set_unapplied();
+  begin(0);
+  ASSERT_TRUE(write_part(0, key_of(1'003), "part").is_ok());
+  expect_commit(0);
+  rows_[key_of(1'003)].replace(0, 4, "part");
+  change_some();
+  EXPECT_TRUE(is_empty());
+  control()->clear_unapplied();
+  check_rows();
+  expect_all_goes();
 }
 
 TEST_F(DeltaEndTest, after_its_end_rows_are_in_the_main_tree_and_it_is_taken_up_again) {

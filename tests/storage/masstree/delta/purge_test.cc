@@ -238,6 +238,7 @@ TEST_F(DeltaDropTest, a_drop_gives_back_the_pages_of_both_trees) {
   }
   ASSERT_GT(delta_pages(), 200u);
   masstree::drop(&all_.all().pool(), &all_.session(1).pages(), control());
+  EXPECT_TRUE(delta()->is_dropped()) << "a delta that was made after the storage was marked";
   control()->set_dropped();  // as the catalog does
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(delta_pages(), 0u);

@@ -72,6 +72,23 @@ class DeltaScanTest : public MasstreeDeltaTest {
   }
 };
 
+// Goal: a scan that has come to its end does not begin again after a write of its transaction.
+TEST_F(DeltaScanTest, a_scan_at_its_end_stays_there) {
+  load_and_open();
+  put_row(key_of(3), "in the delta");
+  begin(0);
+  MergedCursor cursor;
+  cursor.open(ctx(0), control(), "", key_of(10), false);
+  do {
+    ASSERT_TRUE(cursor.next().is_ok());
+  } while (!cursor.at_end());
+  ASSERT_TRUE(put(0, key_of(5), "own").is_ok());
+  EXPECT_TRUE(cursor.next().is_ok());
+  EXPECT_TRUE(cursor.at_end());
+  cursor.close();
+  all_.session(0).rollback();
+}
+
 TEST_F(DeltaScanTest, a_scan_gives_the_rows_of_both_trees_in_order) {
   load_and_open();
   mix();

@@ -72,6 +72,20 @@ TEST_F(MasstreeExchangeTest, own_writes_are_seen_in_a_page_that_took_over) {
   check();
 }
 
+// Goal: a key that was missed in a page that was dropped since is a phantom when it comes to a copy
+// of the snapshot's page.
+TEST_F(MasstreeExchangeTest, a_key_that_comes_after_its_page_was_dropped_is_a_phantom) {
+  load(0, 20);
+  begin(1);
+  EXPECT_EQ(get(1, "missed"), "not_found");
+  ASSERT_TRUE(write(1, key_of(3), "mine").is_ok());
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  put("missed", "theirs");
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageDropped);
+  check();
+}
+
 // Goal: a layer whose record was erased before it became one moves along.
 TEST_F(MasstreeExchangeTest, a_layer_of_an_erased_record_goes_along) {
   load(0, kRows);
