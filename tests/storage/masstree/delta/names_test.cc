@@ -103,10 +103,14 @@ TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_while_its_file_is_needed)
   expect_row("new");
 }
 
+class DeltaNamesLayerTest : public DeltaNamesTest,
+                            public ::testing::WithParamInterface<const char*> {};
+
 // Goal: the same where the snapshot has the newer row in a layer, and the main tree has no layer.
-// Method: another row of the delta has the same slice.
-TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_if_its_row_comes_to_a_layer) {
-  key_ += " and the rest of it";
+// Method: another row of the delta has the same slice. In the layer the key has more than one slice
+// left, or a part of one.
+TEST_P(DeltaNamesLayerTest, a_superseded_chain_is_forgotten_if_its_row_comes_to_a_layer) {
+  key_ += GetParam();
   const std::string other = key_of(100) + " and another rest";
   supersede_chain("new");
   put_alone(0, other, "other");
@@ -119,6 +123,9 @@ TEST_F(DeltaNamesTest, a_superseded_chain_is_forgotten_if_its_row_comes_to_a_lay
   EXPECT_EQ(merged_rows(1, key_of(99), key_of(102), true).size(), 5u);
   expect_commit(1);
 }
+
+INSTANTIATE_TEST_SUITE_P(Rests, DeltaNamesLayerTest,
+                         ::testing::Values(" and the rest of it", " short"));
 
 }  // namespace
 }  // namespace foedus::storage::masstree::names_test
