@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/cold_fixture.h"
 #include "tests/testing/at_sync_point.h"
 
@@ -177,6 +179,43 @@ TEST_F(HashColdRaceTest, an_interior_page_that_is_dropped_is_locked_and_marked) 
   }
   EXPECT_EQ(drops_of_root, 1u);
   EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// Goal: a bin that a session is changing is not dropped. Method: the lowest bin, to which the
+// installer comes first, is locked when its pointer has been changed.
+TEST_F(HashColdRaceTest, a_bin_that_is_locked_is_not_dropped) {
+  load(200);
+  all_.compose();
+  std::string lowest = key_of(0);
+  for (unsigned i = 1; i < 200; ++i) {
+    if (hash_of(key_of(i)) < hash_of(lowest)) lowest = key_of(i);
+  }
+  HashBinPage* const bin = peek_bin(all_.all().pool(), all_.control(), hash_of(lowest));
+  occ::LockWaiter waiter;
+  unsigned pages = 0;
+  {
+    const AtSyncPoint at(
+        "hash:installed",
+        [&] {
+          if (++pages == 2) occ::lock(&bin->header.lock, &waiter);  // the first page is the root
+        },
+        true);
+    all_.install();
+  }
+  ASSERT_GE(pages, 2u);
+  EXPECT_FALSE(bin->header.load_version().is_dropped());
+  occ::unlock(&bin->header.lock, &waiter);
+  check(1, 200);
+}
+
+// Goal: the chain of a record that has moved within its bin is freed once, as the rig checks at the
+// end. Method: a payload with a chain becomes one that needs more space than the record has.
+TEST_F(HashColdRaceTest, a_record_that_moved_within_its_bin_is_not_dropped_again) {
+  put_alone(0, key_of(0), std::string(9'000, 'c'));
+  put_alone(0, key_of(0), std::string(400, 'i'));
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, key_of(0)), std::string(400, 'i'));
 }
 
 // Goal: no prefix gets two bins. Method: between the making of a first bin and its installation,
