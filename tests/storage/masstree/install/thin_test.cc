@@ -179,6 +179,15 @@ TEST_F(MasstreeThinTest, a_page_whose_neighbour_another_has_joined_is_not_joined
   check();
 }
 
+TEST_F(MasstreeThinTest, a_page_that_another_has_joined_with_the_one_before_is_not_joined_again) {
+  InteriorPage* const first = tree_.above_borders(3);
+  InteriorPage* const second = tree_.above_borders(3);
+  plant(tree_.above({first, second, tree_.above_borders(3)}));
+  thin_while(second, "masstree:merge_interior_searched", [&] { thin(1, first); });
+  EXPECT_EQ(verify().interior_pages, 3u);
+  check();
+}
+
 // Goal: pages are not joined if their parent has moved, because its successor would lead to them
 // for ever. Method: the parent splits after the search, or is joined with its own neighbour.
 TEST_F(MasstreeThinTest, pages_are_not_joined_under_a_page_that_has_split) {
