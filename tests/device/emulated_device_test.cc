@@ -35,17 +35,36 @@ class Behind final : public Device {
     return device_->rename(from, to);
   }
   Status sync_directory() override { return device_->sync_directory(); }
-  std::unique_ptr<ReadQueue> make_read_queue() override { return device_->make_read_queue(); }
+  std::unique_ptr<ReadQueue> make_read_queue() override {
+    if (refuses) return std::make_unique<RefusingQueue>();
+    return device_->make_read_queue();
+  }
+
+  bool refuses = false;  // whether queues made from now on take nothing
 
  private:
+  class RefusingQueue final : public ReadQueue {
+   public:
+    bool add(const std::shared_ptr<const File>&, std::uint64_t, const Bytes*, std::size_t,
+             std::uint32_t) override {
+      return false;
+    }
+    bool add_write(const std::shared_ptr<File>&, std::uint64_t, const void*, std::size_t,
+                   std::uint32_t) override {
+      return false;
+    }
+    void send() override {}
+    bool next(bool, Done*) override { return false; }
+  };
   Device* const device_;
 };
 
 class EmulatedDeviceTest : public ::testing::Test {
  protected:
   void make(const NvmSpeed& speed, bool by_stores = false) {
-    device_ = std::make_unique<EmulatedDevice>(std::make_unique<Behind>(&behind_), by_stores,
-                                               speed, counters_);
+    auto behind = std::make_unique<Behind>(&behind_);
+    forwarding_ = behind.get();
+    device_ = std::make_unique<EmulatedDevice>(std::move(behind), by_stores, speed, counters_);
   }
   std::shared_ptr<File> file(const std::string& name, Access access = Access::kCreate) {
     return must(device_->open(name, access));
@@ -63,6 +82,7 @@ class EmulatedDeviceTest : public ::testing::Test {
   FailingDevice behind_;
   const std::shared_ptr<NvmCounters> counters_ = std::make_shared<NvmCounters>();
   std::unique_ptr<EmulatedDevice> device_;
+  Behind* forwarding_ = nullptr;  // the device of device_
   const std::string block_ = std::string(kBlockBytes, 'x');
 };
 
@@ -132,6 +152,19 @@ TEST_F(EmulatedDeviceTest, a_write_in_flight_is_counted_and_does_not_end_before_
   std::string read(kBlockBytes, ' ');
   must(file->read_at(9 * kBlockBytes, read.data(), read.size()));
   EXPECT_EQ(read, block_);
+}
+
+TEST_F(EmulatedDeviceTest, a_queue_refuses_what_the_queue_behind_it_refuses) {
+  make({});
+  const std::shared_ptr<File> file = this->file("a");
+  forwarding_->refuses = true;
+  const auto queue = device_->make_read_queue();
+  std::string read(kBlockBytes, ' ');
+  const Bytes part{read.data(), kBlockBytes};
+  EXPECT_FALSE(queue->add(file, 0, &part, 1, 1));
+  EXPECT_FALSE(queue->add_write(file, 0, block_.data(), kBlockBytes, 2));
+  ReadQueue::Done done;
+  EXPECT_FALSE(queue->next(true, &done));
 }
 
 // Goal: an announced read ends a latency after the announcement. Method: a try in which the machine

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct Answer {
 struct System {
   Answer fdatasync, fsync, pwritev, pread, preadv, fallocate, ftruncate, fstat, flock, readdir,
       open;
+  Answer flock_directory;  // of locks of directories
   std::vector<ino_t> synced_directories;
   bool directories_have_no_locks = false;
 } calls;
@@ -134,7 +136,8 @@ int flock(int fd, int operation) noexcept {
     errno = EBADF;
     return -1;
   }
-  return calls.flock.fails() ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
+  Answer& answer = is_directory ? calls.flock_directory : calls.flock;
+  return answer.fails() ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
 }
 
 dirent* readdir(DIR* directory) {
@@ -355,17 +358,19 @@ TEST_F(FileDeviceCallsTest, room_is_made_without_fallocate_and_never_by_cutting)
   EXPECT_FALSE(file.has_blocks(20'000));
 }
 
-TEST_F(FileDeviceCallsTest, a_file_that_ends_gives_back_its_descriptor) {
+TEST_F(FileDeviceCallsTest, files_and_devices_that_end_give_back_their_descriptors) {
   make_file();
-  const auto next_descriptor = [] {
-    const int next = ::dup(0);
-    ::close(next);
-    return next;
+  const auto descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
   };
   file_.reset();
-  const int before = next_descriptor();
+  const auto before = descriptors();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(device_->open("a", Access::kRead).is_ok());
-  EXPECT_EQ(next_descriptor(), before);
+  EXPECT_EQ(descriptors(), before);
+  const std::string other = root_ + "/other";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(FileDevice::open(other, Facility::kOff).is_ok());
+  EXPECT_EQ(descriptors(), before);
 }
 
 TEST_F(FileDeviceCallsTest, a_cut_and_a_look_that_fail_are_errors) {
@@ -394,6 +399,19 @@ TEST_F(FileDeviceCallsTest, a_lock_that_cannot_be_asked_for_is_not_taken_for_one
   EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).status().error_number(), ENOLCK);
   calls.flock = {.error_number = EINTR, .times = 1};
   EXPECT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+  calls.flock = {.error_number = ENOLCK, .times = 1};
+  EXPECT_EQ(FileDevice::open_to_read(dir_).status().error_number(), ENOLCK);
+  calls.flock = {.error_number = EINTR, .times = 1};
+  EXPECT_TRUE(FileDevice::open_to_read(dir_).is_ok());
+}
+
+TEST_F(FileDeviceCallsTest, an_interrupted_lock_of_the_directory_is_taken) {
+  calls.flock_directory = {.error_number = EINTR, .times = 1};
+  const auto user = FileDevice::open(dir_, Facility::kOff);
+  ASSERT_TRUE(user.is_ok());
+  EXPECT_EQ(calls.flock_directory.calls, 2);
+  std::filesystem::remove(dir_ + "/foedus.lock");
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kBusy);
 }
 
 TEST_F(FileDeviceCallsTest, where_directories_have_no_locks_the_lock_file_is_enough) {

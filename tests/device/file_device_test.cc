@@ -136,6 +136,7 @@ TEST_F(FileDeviceTest, nothing_outside_the_directory_is_reached) {
   EXPECT_EQ(device->open("link", Access::kCreate).code(), ErrorCode::kAlreadyExists);
   std::filesystem::create_directory(dir_ + "/folder");
   EXPECT_EQ(device->open("folder", Access::kRead).code(), ErrorCode::kIoError);
+  EXPECT_EQ(device->remove("folder").code(), ErrorCode::kIoError);
   ASSERT_EQ(mkfifo((dir_ + "/pipe").c_str(), 0644), 0);
   EXPECT_EQ(device->open("pipe", Access::kRead).code(), ErrorCode::kIoError);
   EXPECT_EQ(device->open("pipe", Access::kReadWrite).code(), ErrorCode::kIoError);
@@ -149,6 +150,19 @@ TEST_F(FileDeviceTest, a_lock_or_probe_that_is_a_link_is_not_followed) {
   std::filesystem::create_symlink(root_ + "/secret", dir_ + "/link");
   std::filesystem::remove(dir_ + "/foedus.lock");
   std::filesystem::create_symlink(root_ + "/secret", dir_ + "/foedus.lock");
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kIoError);
+  EXPECT_EQ(FileDevice::open_to_read(dir_).code(), ErrorCode::kIoError);
+  EXPECT_EQ(std::filesystem::file_size(root_ + "/secret"), 6u);
+}
+
+TEST_F(FileDeviceTest, a_lock_that_is_no_file_of_this_directory_alone_is_refused) {
+  std::filesystem::create_directory(dir_);
+  ASSERT_EQ(mkfifo((dir_ + "/foedus.lock").c_str(), 0644), 0);
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kIoError);
+  EXPECT_EQ(FileDevice::open_to_read(dir_).code(), ErrorCode::kIoError);
+  std::filesystem::remove(dir_ + "/foedus.lock");
+  std::ofstream(root_ + "/secret") << "secret";
+  std::filesystem::create_hard_link(root_ + "/secret", dir_ + "/foedus.lock");
   EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kIoError);
   EXPECT_EQ(std::filesystem::file_size(root_ + "/secret"), 6u);
 }
@@ -261,6 +275,18 @@ TEST_F(FileDeviceTest, a_write_beyond_the_file_size_limit_is_an_error_and_no_sig
   waitpid(child, &result, 0);
   EXPECT_TRUE(WIFEXITED(result));
   EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
+TEST_F(FileDeviceTest, a_directory_is_opened_where_files_may_have_no_bytes) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(FileDevice::open(dir_, Facility::kTry).is_ok() ? 0 : 1);
+  }
+  int result = 0;
+  waitpid(child, &result, 0);
+  EXPECT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) == 0) << result;
 }
 
 TEST_F(FileDeviceTest, an_error_names_file_and_errno) {

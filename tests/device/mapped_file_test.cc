@@ -209,6 +209,16 @@ TEST_F(MappedFileTest, the_first_word_of_a_write_is_written_last) {
   EXPECT_TRUE(seen[2] == frame);
 }
 
+TEST_F(MappedFileTest, a_write_of_no_bytes_stores_nothing) {
+  open_device();
+  const auto file = open("log", Access::kCreate);
+  ASSERT_TRUE(file->preallocate(4'096).is_ok());
+  const ConstBytes parts[] = {{nullptr, 0}, {nullptr, 0}, {"x", 1}};
+  ASSERT_TRUE(file->write_parts_at(0, parts, 1).is_ok());
+  EXPECT_EQ(calls.drains, 0);
+  EXPECT_TRUE(bytes_of("log") == std::string(4'096, '\0'));
+}
+
 // A snapshot file grows by calls, and a sync makes them durable.
 TEST_F(MappedFileTest, growth_is_by_calls_which_a_sync_makes_durable) {
   open_device();
@@ -315,6 +325,19 @@ TEST_F(MappedFileTest, a_file_without_promised_room_is_not_written_by_stores) {
   EXPECT_EQ(mapped_bytes(*open("f", Access::kRead)), 8'192u);
   calls.fallocate_error = 0;
   EXPECT_EQ(mapped_bytes(*open("f", Access::kReadWrite)), 8'192u);
+}
+
+TEST_F(MappedFileTest, a_size_that_cannot_be_changed_is_an_error) {
+  open_device();
+  const auto file = open("f", Access::kCreate);
+  ASSERT_TRUE(file->preallocate(8'192).is_ok());
+  calls.fallocate_error = ENOSPC;
+  EXPECT_EQ(file->preallocate(16'384).code(), ErrorCode::kOutOfSpace);
+  calls.fallocate_error = 0;
+  ASSERT_TRUE(file->preallocate(4'096).is_ok()) << "a file is not cut by it";
+  EXPECT_EQ(mapped_bytes(*file), 8'192u);
+  EXPECT_FALSE(open("f", Access::kRead)->truncate(0).is_ok());
+  EXPECT_EQ(bytes_of("f").size(), 8'192u);
 }
 
 // A process may have too many mappings, or too few addresses.

@@ -215,6 +215,17 @@ TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
   EXPECT_TRUE(is(blocks[0], 1));
 }
 
+TEST(UringReadsTest, a_queue_gives_back_its_descriptor) {
+  const auto next_descriptor = [] {
+    const int next = ::dup(0);
+    ::close(next);
+    return next;
+  };
+  const int before = next_descriptor();
+  for (int i = 0; i < 3; ++i) UringReads::make();
+  EXPECT_EQ(next_descriptor(), before);
+}
+
 // Tests of writes to a file, with and without direct I/O.
 class WriteQueueTest : public ReadQueueTest {
  protected:

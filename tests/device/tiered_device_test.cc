@@ -143,8 +143,12 @@ TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
   std::string bytes(kBlockBytes, '\0');
   const auto file = must(device->open(kFirst, Access::kRead));
   // The hand is after the extent that moved; the next ones have been read.
-  for (std::uint64_t extent = 0; extent < 8; ++extent) {
-    if (extent != 5) must(file->read_at(extent * kExtentBytes, bytes.data(), kBlockBytes));
+  for (const std::uint64_t extent : {0, 1, 2, 6, 7}) {
+    must(file->read_at(extent * kExtentBytes, bytes.data(), kBlockBytes));
+  }
+  for (const std::uint64_t extent : {3, 4}) {
+    const File::Piece piece{extent * kExtentBytes, bytes.data(), 64};
+    EXPECT_TRUE(must(file->read_pieces(&piece, 1)));
   }
   const std::uint64_t used = disk.a().used_bytes();
   must(device->make_room());
@@ -154,6 +158,59 @@ TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
   EXPECT_TRUE(file->has_small_reads(4 * kExtentBytes));
   EXPECT_EQ(difference(device.get(), kFirst, 8 * kBlocksPerExtent), "");
   EXPECT_EQ(difference(device.get(), kSecond, kBlocksPerExtent), "");
+}
+
+// An extent that the hand has passed is taken in the hand's next round, not before.
+TEST_F(TieredDeviceTest, the_hand_goes_on_where_it_stopped) {
+  const auto device = open({.nvm_bytes = 8 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 8 * kBlocksPerExtent));
+  must(device->make_room());  // all were new: one of them moved
+  const auto file = must(device->open(kFirst, Access::kRead));
+  std::string bytes(kBlockBytes, '\0');
+  for (const std::uint64_t extent : {1, 2}) {
+    must(file->read_at(extent * kExtentBytes, bytes.data(), kBlockBytes));
+  }
+  for (const std::uint64_t moved : {3, 4}) {
+    must(make_file(device.get(), moved == 3 ? kSecond : "snapshot-00000003-0", kBlocksPerExtent));
+    must(device->make_room());
+    for (std::uint64_t extent = 1; extent < 8; ++extent) {
+      EXPECT_EQ(file->has_small_reads(extent * kExtentBytes), extent < 3 || extent > moved);
+    }
+  }
+}
+
+// Goal: parts of one read lie on different tiers, with no move meanwhile.
+TEST_F(TieredDeviceTest, parts_of_a_read_may_lie_on_both_tiers) {
+  const auto device = open({.nvm_bytes = 2 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 4 * kBlocksPerExtent - 3));
+  const auto file = must(device->open(kFirst, Access::kRead));
+  for (std::uint64_t extent = 1; extent < 4; ++extent) {
+    const std::uint64_t block = extent * kBlocksPerExtent - 1;
+    std::string bytes(2 * kBlockBytes, '\0');
+    const Bytes parts[] = {{bytes.data(), kBlockBytes}, {bytes.data() + kBlockBytes, kBlockBytes}};
+    EXPECT_EQ(must(file->read_parts_at(block * kBlockBytes, parts, 2)), 2 * kBlockBytes);
+    EXPECT_EQ(bytes, block_of(kFirst, block) + block_of(kFirst, block + 1)) << block;
+  }
+  std::string line(64, '\0');
+  const File::Piece behind{4 * kExtentBytes - 2 * kBlockBytes, line.data(), line.size()};
+  EXPECT_FALSE(must(file->read_pieces(&behind, 1)));
+}
+
+TEST_F(TieredDeviceTest, a_queue_keeps_no_file_of_a_read_that_has_ended) {
+  const auto device = open({.nvm_bytes = 4 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 2 * kBlocksPerExtent));
+  const std::shared_ptr<const File> file = must(device->open(kFirst, Access::kRead));
+  const auto queue = device->make_read_queue();
+  std::string bytes(kBlockBytes, '\0');
+  const Bytes part{bytes.data(), bytes.size()};
+  for (std::uint32_t i = 0; i < 2 * ReadQueue::kReadsMax; ++i) {
+    ASSERT_TRUE(queue->add(file, 0, &part, 1, i)) << i;
+    queue->send();
+    ReadQueue::Done done;
+    ASSERT_TRUE(queue->next(true, &done));
+    EXPECT_EQ(done.bytes, kBlockBytes);
+    EXPECT_EQ(file.use_count(), 1);
+  }
 }
 
 TEST_F(TieredDeviceTest, everything_moves_when_nothing_may_stay) {
