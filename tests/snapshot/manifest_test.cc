@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "foedus-core/snapshot/files/manifest_format.h"
+#include "foedus/limits.h"
 #include "tests/snapshot/snapshot_rig.h"
 
 namespace foedus::snapshot::manifest_test {
@@ -254,6 +255,21 @@ TEST(ManifestTest, what_no_snapshot_can_be_is_a_problem) {
   }
 }
 
+TEST(ManifestTest, a_storage_is_found_by_its_id_alone) {
+  Manifest manifest = manifest_of(2);
+  ASSERT_GE(manifest.storages.size(), 2u);
+  for (const ManifestStorage& storage : manifest.storages) {
+    EXPECT_EQ(find_storage(&manifest, storage.id), &storage);
+  }
+  const StorageId first = manifest.storages.front().id;
+  const StorageId last = manifest.storages.back().id;
+  manifest.storages.erase(manifest.storages.begin());
+  EXPECT_EQ(find_storage(&manifest, first), nullptr);
+  manifest.storages.pop_back();
+  EXPECT_EQ(find_storage(&manifest, last), nullptr);
+  EXPECT_EQ(find_storage(nullptr, first), nullptr);
+}
+
 TEST(ManifestTest, parsing_asks_for_problems) {
   std::string bytes = encoded(manifest_of(2));
   const auto read = parsed(sealed(
@@ -367,6 +383,8 @@ TEST(ManifestTest, one_that_is_lost_is_known_and_written_again) {
   device.set_size("manifest-00000002", 40);
   EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
   device.fail(Call::kList, 0, EIO);
+  EXPECT_EQ(restore_manifest(&device, known).status().error_number(), EIO);
+  device.fail(Call::kWrite, 0, EIO);
   EXPECT_EQ(restore_manifest(&device, known).status().error_number(), EIO);
   const auto again = restore_manifest(&device, known);
   ASSERT_OK(again);

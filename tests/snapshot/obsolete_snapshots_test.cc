@@ -63,6 +63,18 @@ TEST(UnneededTest, a_file_that_went_meanwhile_is_no_error) {
   EXPECT_EQ(device.names().size(), 5u);
 }
 
+TEST(UnneededTest, a_manifest_that_cannot_be_removed_is_an_error_and_keeps_all_files) {
+  for (std::uint64_t skip = 0; skip < 3; ++skip) {
+    FailingDevice device;
+    make_snapshots(&device, 4);
+    device.fail(Call::kRemove, skip, EIO);
+    EXPECT_EQ(remove_obsolete_snapshots(&device, {}, nullptr, nullptr).code(), ErrorCode::kIoError);
+    EXPECT_EQ(device.names().size(), 12 - skip);
+    ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));
+    EXPECT_EQ(device.names().size(), 5u);
+  }
+}
+
 TEST(UnneededTest, without_a_snapshot_there_is_nothing_to_do) {
   FailingDevice device;
   ASSERT_OK(remove_obsolete_snapshots(&device, {}, nullptr, nullptr));

@@ -63,6 +63,17 @@ class PageCacheTrialTest : public ::testing::Test {
 
 constexpr std::uint32_t kOthers = 100'000;  // the first of pages that are used once
 
+// The id is right, but another check has failed.
+TEST_F(PageCacheTrialTest, a_damaged_page_that_was_read_ahead_is_not_cached) {
+  CacheFrame frame = 0;
+  ASSERT_FALSE(cache_->find_or_take(0, page_of(1), &frame));
+  ASSERT_NE(frame, 0u);
+  ASSERT_TRUE(pages_.read(page_of(1), cache_->page_at(0, frame)).is_ok());
+  const PageCache::Read read{page_of(1), frame, false};
+  cache_->put_ahead(0, &read, 1);
+  EXPECT_EQ(use(1, 1), 1u);
+}
+
 // The pages that stay are not used while the others come and go.
 TEST_F(PageCacheTrialTest, what_is_used_once_does_not_take_the_place_of_what_was_used_again) {
   const std::uint32_t hot = frames_ * 6 / 10;
