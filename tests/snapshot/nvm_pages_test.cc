@@ -211,9 +211,11 @@ TEST_F(NvmPagesTest, a_slot_has_no_id_while_it_is_written) {
 
 TEST_F(NvmPagesTest, an_error_of_the_device_keeps_nothing_and_fails_nobody) {
   add(1);
-  disk.fail(Call::kWrite, 1, EIO);
-  add(2);
-  EXPECT_EQ(read(2), NvmPages::Found::kNothing);
+  for (const std::uint64_t skip : {0, 1}) {
+    disk.fail(Call::kWrite, skip, EIO);
+    add(2);
+    EXPECT_EQ(read(2), NvmPages::Found::kNothing) << skip;
+  }
   add(2);
   EXPECT_EQ(read(2), NvmPages::Found::kPage);
   disk.fail(Call::kRead, 0, EIO);
@@ -223,6 +225,32 @@ TEST_F(NvmPagesTest, an_error_of_the_device_keeps_nothing_and_fails_nobody) {
   EXPECT_EQ(pages->adopt(kName + 1).code(), ErrorCode::kIoError);
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);  // K27: its history is not known
   must(pages->adopt(kName + 1));
+  EXPECT_EQ(read(1), NvmPages::Found::kPage);
+}
+
+// Goal: a page that another one replaces is not found any more, even if the write of the other one
+// fails half-way.
+TEST_F(NvmPagesTest, a_slot_is_free_after_a_write_that_failed) {
+  fill();
+  const std::uint32_t before = count_found(1, 2'000);
+  add(50'000);
+  disk.fail(Call::kWrite, 1, EIO);
+  add(50'000);
+  EXPECT_EQ(count_found(1, 2'000), before - 1);
+  EXPECT_EQ(read(50'000), NvmPages::Found::kNothing);
+}
+
+TEST_F(NvmPagesTest, a_file_that_no_history_has_adopted_is_closed_and_removed) {
+  FailingDevice fresh;
+  fresh.fail(Call::kSync, 0, EIO);
+  const auto kept = NvmPages::open(&fresh, kBytes, kBytes);
+  EXPECT_EQ(kept->adopt(kName).code(), ErrorCode::kIoError);
+  EXPECT_FALSE(fresh.exists("nvm-0"));
+  EXPECT_EQ(fresh.used_bytes(), 0u);
+  // Any name can be that of a history.
+  pages = NvmPages::open(&fresh, kBytes, kBytes);
+  must(pages->adopt(0));
+  add(1);
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
 }
 
