@@ -97,7 +97,9 @@ TEST_F(SpreadDeviceTest, files_are_made_where_their_number_says) {
 TEST_F(SpreadDeviceTest, a_look_changes_nothing) {
   const std::uint64_t before = main.digest() + a.digest() + b.digest();
   const auto spread = spread_over(&main, {&a, &b});
-  EXPECT_EQ(spread->open(kLog0, Access::kRead).code(), ErrorCode::kNotFound);
+  for (const Access access : {Access::kRead, Access::kReadDirect}) {
+    EXPECT_EQ(spread->open(kLog0, access).code(), ErrorCode::kNotFound);
+  }
   EXPECT_TRUE(must(spread->list()).empty());
   EXPECT_EQ(main.digest() + a.digest() + b.digest(), before);
 }
@@ -363,53 +365,6 @@ TEST_F(SpreadDeviceTest, a_directory_is_forgotten_by_changes_of_all_kinds) {
     must(change(spread_over(&disk.main(), {&disk.a()}).get()));
     EXPECT_EQ(refusal(&disk.main(), {&disk.a(), &disk.b()}).code(), ErrorCode::kInvalidArgument);
   }
-}
-
-// V13: a change fails if a mark cannot be written, and a failed one is tried again. Method: each
-// call of the first change fails.
-TEST_F(SpreadDeviceTest, nothing_changes_if_a_mark_cannot_be_written) {
-  using Change = Status (*)(SpreadDevice*);
-  must(put(&main, "log-5-00000001"));
-  for (const Change change :
-       {Change([](SpreadDevice* device) { return device->remove("log-5-00000001"); }),
-        Change([](SpreadDevice* device) {
-          return device->rename("log-5-00000001", "log-6-00000001");
-        }),
-        Change([](SpreadDevice* device) { return put(device, "log-4-00000001"); })}) {
-    for (const Call call : {Call::kCreate, Call::kWrite, Call::kSync, Call::kSyncDirectory}) {
-      for (const bool is_main : {true, false}) {
-        bool has_failed = true;
-        for (std::uint64_t skip = 0; has_failed; ++skip) {
-          SCOPED_TRACE(skip);
-          const auto main_copy = main.copy();
-          const auto a_copy = a.copy();
-          const auto spread = spread_over(main_copy.get(), {a_copy.get()});
-          FailingDevice& failing = is_main ? *main_copy : *a_copy;
-          const std::uint64_t before = failing.calls(call);
-          failing.fail(call, skip, EIO);
-          const Status changed = change(spread.get());
-          has_failed = failing.calls(call) - before > skip;
-          EXPECT_EQ(changed.code(), has_failed ? ErrorCode::kIoError : ErrorCode::kOk);
-          failing.clear_faults();
-          must(put(spread.get(), "log-7-00000001"));
-          EXPECT_TRUE(main_copy->exists(std::string(kMarkName)));
-          EXPECT_TRUE(a_copy->exists(std::string(kMarkName)));
-        }
-      }
-    }
-  }
-}
-
-// V12: a removal from another directory than that of the name is durable, or fails.
-TEST_F(SpreadDeviceTest, a_removal_elsewhere_that_fails_is_an_error) {
-  must(put(spread_over(&main, {&a, &b}).get(), kLog0));
-  const auto spread = spread_over(&main, {&b, &a});
-  must(put(spread.get(), "savepoint"));
-  a.fail(Call::kRemove, 0, EIO);
-  EXPECT_EQ(spread->remove(kLog0).code(), ErrorCode::kIoError);
-  EXPECT_TRUE(a.exists(std::string(kLog0)));
-  a.fail(Call::kSyncDirectory, 0, EIO);
-  EXPECT_EQ(spread->remove(kLog0).code(), ErrorCode::kIoError);
 }
 
 TEST_F(SpreadDeviceTest, changes_of_all_kinds_are_durable_after_a_sync) {
