@@ -76,7 +76,41 @@ TEST_F(TierErrorsTest, a_call_that_fails_before_the_map_is_durable_frees_nothing
   }
 }
 
+// V26: each part of a file can fail to be removed, and a later removal does the rest.
+TEST_F(TierErrorsTest, a_removal_that_fails_is_an_error_and_is_done_by_the_next) {
+  must(make_file(disk.open_tiered({.nvm_bytes = kExtentBytes}).get(), kFirst, kBlocks));
+  EXPECT_EQ(disk.open_tiered({})->remove("savepoint").code(), ErrorCode::kNotFound);
+  for (const std::size_t place : {1, 2}) {
+    bool has_failed = true;
+    for (std::uint64_t skip = 0; has_failed; ++skip) {
+      SCOPED_TRACE(std::to_string(place) + " after " + std::to_string(skip));
+      const auto copy = disk.copy();
+      FailingDevice& failing = *copy->disks()[place];
+      const auto device = copy->open_tiered({});
+      failing.fail(Call::kRemove, skip, EIO);
+      const Status removed = device->remove(kFirst);
+      has_failed = failing.calls(Call::kRemove) > skip;
+      EXPECT_EQ(removed.code(), has_failed ? ErrorCode::kIoError : ErrorCode::kOk);
+      failing.clear_faults();
+      must(unless_gone(device->remove(kFirst)));
+      EXPECT_EQ(device->remove(kFirst).code(), ErrorCode::kNotFound);
+    }
+  }
+}
+
 // ---- staged pages
+
+TEST_F(TierErrorsTest, a_file_whose_pages_cannot_be_dropped_is_not_removed) {
+  const auto tiers = StagedTiers::open(&disk, kOnMemory);
+  tiers->hold(true);
+  must(make_file(tiers->get(), kFirst, kBlocks));
+  tiers->hold(false);
+  disk.a().fail(Call::kWrite, 0, EIO, true);
+  EXPECT_EQ(tiers->get()->remove(kFirst).code(), ErrorCode::kIoError);
+  disk.a().clear_faults();
+  EXPECT_EQ(difference(tiers->get(), kFirst, kBlocks), "");
+  must(tiers->get()->remove(kFirst));
+}
 
 // Goal: an open that cannot flush what is staged fails, and the next one finds all pages. Method:
 // each call of a kind fails in turn, with all after it.

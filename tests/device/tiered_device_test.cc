@@ -139,6 +139,7 @@ TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
   must(device->make_room());  // all were new: one of them moved
   EXPECT_EQ(extents(device->fill().nvm_bytes), 7u);
   EXPECT_EQ(extents(device->fill().moved_bytes), 1u);
+  EXPECT_EQ(extents(device->fill().ssd_bytes), 1u);
   must(make_file(device.get(), kSecond, kBlocksPerExtent));
   std::string bytes(kBlockBytes, '\0');
   const auto file = must(device->open(kFirst, Access::kRead));
