@@ -267,6 +267,20 @@ TEST(SessionPlacesTest, touched_pages_are_local_to_the_soc_that_the_thread_runs_
   EXPECT_EQ(socs[0].pages_touched_remote, 1u);
 }
 
+// Goal: where a processor has several SOCs, pages are local to the session's SOC, which need not be
+// the first of them.
+TEST(SessionPlacesTest, touched_pages_are_local_to_any_soc_of_the_processor) {
+  Placed db(4, 2);
+  const Masstree tree = db.tree();
+  db.take_on(0);
+  EngineSession* const session = db.take_on(0);
+  ASSERT_EQ(session->soc(), 1u);
+  write_rows(session, tree);
+  const std::vector<SocStats> socs = db.engine->stats().socs;
+  EXPECT_EQ(socs[1].pages_touched_local, 1u);
+  EXPECT_EQ(socs[1].pages_touched_remote, 0u);
+}
+
 // Goal: successive rows of one page count as one touched page, and reads count as writes do.
 TEST(SessionPlacesTest, a_run_of_records_of_one_page_is_touched_once) {
   Placed db(2, 2);

@@ -57,6 +57,7 @@ TEST(ReadAheadTest, announces_what_a_composer_of_a_masstree_reads) {
   table.glean_only();
   ASSERT_GE(table.pages.at(table.root)->level, 1);
   for (int round = 0; round < 5; ++round) {
+    table.put(key_of(299'990), payload_of(90, random.next()));  // in the first layer's page
     for (int i = 0; i < 300; ++i) {
       table.put(key_of(random.below(300'000)), payload_of(90, random.next()));
       if (i % 5 == 0) table.put(long_key(random.below(30'000)), payload_of(90, random.next()));
