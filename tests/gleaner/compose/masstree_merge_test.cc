@@ -227,6 +227,24 @@ TEST(MasstreeMergeTest, pages_that_share_keys_divide_no_slice) {
   }
 }
 
+// Goal: layers go along when the last two pages share their keys. Method: each slice has a row and
+// a layer. The walk counts the layers of each page.
+TEST(MasstreeMergeTest, pages_that_share_keys_share_layers) {
+  MasstreeTable table;
+  const auto put = [&](std::uint64_t number) {
+    table.put(key_of(number), payload_of(100, number));
+    table.put(key_of(number) + "one", payload_of(10, number));
+    table.put(key_of(number) + "two", payload_of(20, number));
+  };
+  for (std::uint64_t i = 0; i < 100; ++i) put(2 * i);
+  table.glean_and_check();
+  ASSERT_FALSE(HasFailure());
+  const unsigned keys = table.seen->borders[0].keys;
+  put(1);
+  table.glean_and_check();
+  EXPECT_LT(table.seen->borders[0].keys, keys) << "they share";
+}
+
 // Goal: M5 when a new key comes before untouched keys of its slice. Method: keys of 7 and 8 bytes,
 // then one of 6 for every other slice; payloads end a page at each of them.
 TEST(MasstreeMergeTest, a_new_key_and_untouched_keys_of_its_slice_share_a_page) {
