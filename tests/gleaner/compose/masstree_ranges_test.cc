@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gleaner/compose/masstree/levels.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
 namespace foedus::gleaner::masstree_ranges_test {
@@ -50,6 +51,27 @@ TEST(MasstreeRangesTest, empty_ranges_are_empty_pages) {
   table.put(key_of(150), "gone with the boundaries");
   table.put(key_of(0), "more");
   table.glean_and_check();
+}
+
+// Goal: a high subtree waits while pages of lower levels are made after it. Method: so many pages
+// of records follow that pages above them are made one after the other.
+TEST(MasstreeRangesTest, a_high_subtree_waits_for_low_ones) {
+  MasstreeTable table;
+  MemoryWriter writer(&table.pages, 1);
+  const Composition composition{&table.meta, {}, &table.pages, &writer, nullptr};
+  MasstreeLevels levels(composition, 0);
+  const page::SnapshotPageId earlier(page::SnapshotNumber{7}, 0, 1);
+  ASSERT_TRUE(levels.push({{0, 99}, earlier, 2}).is_ok());
+  const std::uint64_t last = 100 + 3 * storage::masstree::InteriorPage::kSeparatorsMax;
+  for (std::uint64_t slice = 100; slice <= last; ++slice) {
+    const auto index = static_cast<std::uint32_t>(slice);
+    ASSERT_TRUE(levels.push({{slice, slice}, earlier.plus(index), 0}).is_ok());
+  }
+  const Result<Subtree> root = levels.finish_root();
+  ASSERT_TRUE(root.is_ok());
+  EXPECT_EQ(root->level, 3u);
+  EXPECT_EQ(root->range.begin, 0u);
+  EXPECT_EQ(root->range.last, last);
 }
 
 // The heights differ: thousands of pages beside one, several times.
