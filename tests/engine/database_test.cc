@@ -292,6 +292,14 @@ TEST(DatabaseTest, tickets_name_the_epoch_and_wait_durable_waits_for_it) {
   const Ticket second = must(txn.commit());
   EXPECT_GT(second.epoch(), ticket.epoch());
   EXPECT_FALSE(second.is_durable());
+  EXPECT_EQ(db->wait_durable(0).code(), ErrorCode::kTimeout);
+}
+
+TEST(DatabaseTest, wait_durable_fails_once_the_database_is_closed) {
+  TestDirectory directory;
+  Database db = must(Database::open(small_options(directory.path())));
+  must(db.close());
+  EXPECT_EQ(db.wait_durable().code(), ErrorCode::kClosed);
 }
 
 TEST(DatabaseTest, a_conflict_at_commit_is_not_taken_for_a_success) {
