@@ -160,6 +160,27 @@ TEST(SessionPoolTest, a_log_buffer_grows_with_its_transactions) {
   }));
 }
 
+// Goal: a row of a scan stays as it is while the transaction writes. Method: the scan gives an
+// appended row where it lies in the log buffer, which moves twice before the row is read.
+TEST(SessionPoolTest, a_scanned_row_of_the_transaction_stays_when_its_log_buffer_moves) {
+  Options options = testing::small_options("");
+  options.log.buffer_bytes = 8u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Sequential list = must(db->open_sequential("list"));
+  must(db->transact([&](Txn& txn) -> Status {
+    const std::string appended(1'000, 'a');
+    FOEDUS_CHECK(txn.append(list, appended));
+    Scan scan = txn.scan(list);
+    for (const Row& row : scan) {
+      for (unsigned i = 0; i < 3'000; ++i) FOEDUS_CHECK(txn.put(tree, key(i), appended));
+      EXPECT_EQ(row.payload, appended);
+    }
+    return scan.failure().value_or(Status());
+  }));
+  EXPECT_GT(db->stats().log_buffer_bytes, 2u << 20);
+}
+
 // Goal: the sets of a transaction count against memory_bytes, fail with a named error if that is
 // spent, and return the memory afterwards, also to volatile pages. Method: a transaction reads one
 // record of an array again and again.
