@@ -378,7 +378,7 @@ TEST(LogExamineTest, bytes_that_share_no_more_than_the_offset_are_no_frame) {
 
 // Goal: a seal that recovery makes names the oldest epoch also if a later frame has it. Method: the
 // logger sees a small record of one epoch together with a large one of the next, whose frame comes
-// first.
+// first. A frame of a newer epoch follows.
 TEST(LogExamineTest, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
   FailingDevice device;
   std::uint64_t small_epoch = 0;
@@ -398,6 +398,7 @@ TEST(LogExamineTest, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
     ASSERT_LT(*first, *last);
     run.runtime.starve("");
     ASSERT_OK(run.wait(*last));
+    ASSERT_OK(run.commit_durably(small, 3, 10));
     device.crash_power(FailingDevice::kDropAll);
   }
   const auto header = load<FrameHeader>(device, kFirst, kBlockBytes);

@@ -1,6 +1,7 @@
 // Files with right checksums and impossible contents: written by a faulty program, put together
 // from two directories, or with lost blocks. Each is refused by name, and never read as another
 // log.
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -98,6 +99,40 @@ TEST(LogForgedTest, a_last_frame_of_another_place_is_refused) {
   }
 }
 
+// Goal: a torn frame whose first sector is whole is that of its place. Method: the last frame of a
+// log lacks a later sector, and its first one says another predecessor or an impossible length.
+TEST(LogForgedTest, a_torn_last_frame_of_another_place_is_refused) {
+  for (const std::size_t field :
+       {offsetof(FrameHeader, previous_crc), offsetof(FrameHeader, frame_bytes)}) {
+    FailingDevice device;
+    make_log(&device, false, 1, 3'900);
+    const auto header = load<FrameHeader>(device, kFirst, kBlockBytes);
+    ASSERT_EQ(header.layout, FrameLayout::kDirect);
+    const std::uint64_t end = kBlockBytes + header.frame_bytes;
+    device.overwrite(kFirst, end, std::string(device.bytes_of(kFirst).size() - end, '\0'));
+    device.overwrite(kFirst, 2 * kBlockBytes + kSectorBytes, std::string(kSectorBytes, '\0'));
+    poke(&device, kFirst, kBlockBytes + field, std::uint32_t{0x55AA5000});
+    const std::uint32_t sector_crc =
+        crc_of_first_sector(device.bytes_of(kFirst).data() + kBlockBytes);
+    poke(&device, kFirst, kBlockBytes + offsetof(FrameHeader, sector_crc), sector_crc);
+    expect_refused(&device, "though no sector of it is missing");
+  }
+}
+
+// Goal: a few bytes after the last frame are no frame. Method: they have the incarnation of one,
+// but neither magic nor place.
+TEST(LogForgedTest, bytes_after_the_last_frame_are_no_rotten_frame) {
+  FailingDevice device;
+  make_log(&device, false);
+  const std::vector<char> all = device.bytes_of(kFirst);
+  const std::uint64_t last = std::string(all.data(), all.size()).rfind("FRME");
+  poke(&device, kFirst, last + kBlockBytes, std::uint64_t{1});
+  poke(&device, kFirst, last + kBlockBytes + offsetof(FrameHeader, incarnation),
+       std::uint64_t{1});
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+}
+
 // No epoch may be so high that a clock cannot begin above it.
 TEST(LogForgedTest, an_epoch_beyond_all_others_is_refused) {
   for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {
@@ -123,7 +158,8 @@ TEST(LogForgedTest, a_frame_of_another_place_is_refused) {
 }
 
 // Goal: a layout must fit the frame's length and pieces. Method: a packed frame that includes the
-// next one, and a direct one without a piece.
+// next one, and direct ones of an unknown layout, without a piece, with one that is too long, and
+// of half a block more.
 TEST(LogForgedTest, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 4096";
   FailingDevice packed;
@@ -132,13 +168,23 @@ TEST(LogForgedTest, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
   reseal(&packed, kFirst, kBlockBytes, 8192, offsetof(FrameHeader, crc));
   expect_refused(&packed, why);
 
-  FailingDevice direct;
-  make_log(&direct, true, 1, 3'900);
-  const auto header = load<FrameHeader>(direct, kFirst, kBlockBytes);
+  FailingDevice made;
+  make_log(&made, true, 2, 3'900);
+  const auto header = load<FrameHeader>(made, kFirst, kBlockBytes);
   ASSERT_EQ(header.layout, FrameLayout::kDirect);
-  poke(&direct, kFirst, kBlockBytes + offsetof(FrameHeader, piece_count), std::uint16_t{0});
-  reseal(&direct, kFirst, kBlockBytes, header.frame_bytes, offsetof(FrameHeader, crc));
-  expect_refused(&direct, why);
+  const auto expect_direct_refused = [&](std::size_t field, auto value, std::uint32_t bytes) {
+    SCOPED_TRACE("field at " + std::to_string(field));
+    const auto device = made.copy();
+    poke(device.get(), kFirst, kBlockBytes + field, value);
+    reseal(device.get(), kFirst, kBlockBytes, bytes, offsetof(FrameHeader, crc));
+    expect_refused(device.get(), why);
+  };
+  const std::uint32_t bytes = header.frame_bytes;
+  const std::uint32_t longer = bytes + kBlockBytes / 2;
+  expect_direct_refused(offsetof(FrameHeader, layout), std::uint16_t{4}, bytes);
+  expect_direct_refused(offsetof(FrameHeader, piece_count), std::uint16_t{0}, bytes);
+  expect_direct_refused(sizeof(FrameHeader) + offsetof(FramePiece, bytes), bytes, bytes);
+  expect_direct_refused(offsetof(FrameHeader, frame_bytes), longer, longer);
 }
 
 TEST(LogForgedTest, a_closed_segment_that_ends_before_its_frames_is_refused) {
@@ -155,6 +201,7 @@ TEST(LogForgedTest, pieces_that_do_not_fit_are_refused) {
     expect_frame_refused(kPiece + offsetof(FramePiece, bytes), bytes, why);
   }
   expect_frame_refused(offsetof(FrameHeader, piece_count), std::uint16_t{300}, why);
+  expect_frame_refused(kPiece + offsetof(FramePiece, ring_offset), std::uint64_t{60}, why);
   expect_frame_refused(kPiece + offsetof(FramePiece, ring_offset), std::uint64_t{64}, "a gap");
 }
 
@@ -164,6 +211,8 @@ TEST(LogForgedTest, records_without_sense_are_refused) {
                        "a record without length");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint64_t{0x80000000},
                        "a record without length");  // of storage 0: a filler
+  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{68},
+                       "a record without length");
   expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), std::uint16_t{60'000},
                        "a record without sense");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{16},
@@ -193,6 +242,8 @@ TEST(LogForgedTest, records_that_no_session_logs_are_refused) {
   }
   const std::string why = "a record whose padding is not zero";
   expect_frame_refused(kRecord + offsetof(LogRecord, padding_bytes), std::uint8_t{3}, why);
+  constexpr std::array<char, 14> kShorterKey = {5, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), kShorterKey, why);
 }
 
 TEST(LogForgedTest, slots_of_another_kind_are_refused) {
@@ -221,6 +272,13 @@ TEST(LogForgedTest, a_segment_that_ends_in_its_first_block_is_refused) {
     device.set_size(kFirst, 1'000);
     expect_refused(&device, kFirst + " ends at offset 1000");
   }
+}
+
+TEST(LogForgedTest, a_header_that_does_not_check_out_is_refused) {
+  FailingDevice device;
+  make_log(&device, true);
+  device.overwrite(kFirst, kSlotBytes - 1, "x");
+  expect_refused(&device, kFirst + ": no valid header");
 }
 
 // Goal: a seal is whole or absent. Method: a seal of a log that was not closed, which is not
@@ -326,25 +384,45 @@ TEST(LogForgedTest, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
   }
 }
 
-// Goal: frames that a savepoint proves to be synced are not taken for a torn tail. Method: all
-// frames of one logger are lost; the other one has begun a segment since, and written a savepoint.
+// Goal: frames that a savepoint proves to be synced are not taken for a torn tail. Method: one
+// logger loses all its frames, all after the first, or one of three with the same synced_bytes and
+// all after these. The other logger has begun a segment since, and written a savepoint.
 TEST(LogForgedTest, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
-  FailingDevice device;
+  FailingDevice made;
   {
-    LogRun run(&device, 2, 64u << 10);
+    LogRun run(&made, 2, 64u << 10);
     ASSERT_OK(run.open_and_start());
-    for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
-    for (std::uint64_t i = 0; i < 6; ++i) {
-      ASSERT_OK(run.commit_durably(run.sessions[i == 0 ? 1 : 0].get(), i, 16'000));
-    }
-    ASSERT_TRUE(device.exists(kSecond));
-    ASSERT_FALSE(device.exists("log-1-00000002"));
-    device.crash_power(FailingDevice::kDropAll);
+    TestSession* const session = run.session(0);
+    for (int i = 0; i < 3; ++i) run.session(1);
+    ASSERT_OK(run.commit_durably(run.sessions[1].get(), 0, 4'000));
+    for (int i = 1; i < 4; ++i) ASSERT_OK(run.sessions[i]->commit(1, 4'000));
+    for (std::uint64_t i = 1; i < 6; ++i) ASSERT_OK(run.commit_durably(session, i, 16'000));
+    ASSERT_TRUE(made.exists(kSecond));
+    ASSERT_FALSE(made.exists("log-1-00000002"));
+    made.crash_power(FailingDevice::kDropAll);
   }
   const std::string other = "log-1-00000001";
-  const std::size_t frames = device.bytes_of(other).size() - kBlockBytes;
-  device.overwrite(other, kBlockBytes, std::string(frames, '\0'));
-  expect_refused(&device, other + ": no valid frame at offset 4096");
+  std::vector<std::uint64_t> places;  // of frames with records, and the end of the last one
+  std::uint64_t end = kBlockBytes;
+  for (auto frame = load<FrameHeader>(made, other, end); frame.magic == kFrameMagic;
+       frame = load<FrameHeader>(made, other, end)) {
+    if (frame.layout == FrameLayout::kDirect) places.push_back(end);
+    end += frame.frame_bytes;
+    if (places.size() == 4 && frame.layout == FrameLayout::kDirect) {
+      ASSERT_LE(frame.synced_bytes, places[1]);
+      places.push_back(end);
+    }
+  }
+  ASSERT_EQ(places.size(), 5u);
+  const auto expect_lost = [&](std::uint64_t from, std::uint64_t to, std::uint64_t rest) {
+    const auto device = made.copy();
+    device->overwrite(other, from, std::string(to - from, '\0'));
+    device->overwrite(other, rest, std::string(end - rest, '\0'));
+    expect_refused(device.get(), other + ": no valid frame at offset " + std::to_string(from));
+  };
+  expect_lost(kBlockBytes, end, end);
+  expect_lost(places[1], end, end);
+  expect_lost(places[1], places[2], places[4]);
 }
 
 // Goal: the newest cut in another segment's seal is durable. Method: the segment with the mark of

@@ -141,6 +141,35 @@ TEST(LogRoomTest, a_sync_that_is_left_by_an_exception_has_failed) {
   EXPECT_EQ(found_in(&device), expected);
 }
 
+// Goal: a lack of heap in the middle of a step loses no commit, and waiters are told of it. Method:
+// each write to the segment throws.
+TEST(LogRoomTest, a_write_that_is_left_by_an_exception_is_tried_again) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    ASSERT_OK(run.commit_durably(session, 1, 1'000));
+    bool is_short = true;
+    device.set_observer([&](const CallSeen& call) {
+      if (is_short && call.kind == Call::kWrite && call.name == kFirst) throw std::bad_alloc();
+    });
+    ASSERT_OK(session->commit(2, 1'000));
+    const Status status = run.wait(run.clock->current());
+    EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+    EXPECT_EQ(session->detach().code(), ErrorCode::kOutOfMemory);
+    is_short = false;
+    run.runtime.run_for(200'000);
+    ASSERT_OK(run.commit_durably(session, 3, 10));
+    ASSERT_OK(run.close());
+    expected = run.history(1);
+    device.set_observer({});
+  }
+  device.crash_power(FailingDevice::kDropAll);
+  EXPECT_EQ(found_in(&device), expected);
+}
+
 // Lets a session commit while no commit becomes durable, and checks its ring.
 void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
   run->log->roll_segments();

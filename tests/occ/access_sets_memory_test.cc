@@ -1,9 +1,13 @@
 // ctest-program: own
 // ctest-labels: memory
 // The operations that the sets of a transaction promise to do without memory.
+#include <new>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "foedus-core/occ/access_sets.h"
+#include "foedus-core/occ/txn_locks.h"
 #include "tests/faults/memory_faults.h"
 
 namespace foedus::occ::access_sets_memory_test {
@@ -52,6 +56,23 @@ TEST_F(WriteSetMemoryTest, moves_that_are_reserved_take_none) {
   }
 }
 
+TEST_F(WriteSetMemoryTest, a_move_that_lacks_memory_changes_nothing) {
+  constexpr std::size_t kWrites = 600;
+  for (std::size_t i = 0; i < kWrites; ++i) add(i);
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    bool has_failed = false;
+    arm();
+    try {
+      move(i, 1000 + i);
+    } catch (const std::bad_alloc&) {
+      has_failed = true;
+    }
+    faults::disarm();
+    ASSERT_EQ(set_[static_cast<std::uint32_t>(i)].record, &records_[has_failed ? i : 1000 + i]);
+    if (has_failed) move(i, 1000 + i);
+  }
+}
+
 TEST_F(WriteSetMemoryTest, a_write_that_has_room_takes_none) {
   for (std::size_t i = 0; i < 1900; ++i) {
     if (!set_.has_room()) set_.reserve_one();
@@ -94,6 +115,25 @@ TEST(ReadSetMemoryTest, what_was_added_stays_through_growth_and_its_failures) {
     set.clear();
     EXPECT_LE(set.room() * sizeof(ReadEntry), kKeptBytesMax);
   }
+}
+
+// A lock that is taken and not remembered would never be released.
+TEST(TxnLocksMemoryTest, a_lock_that_cannot_be_remembered_is_not_taken) {
+  std::vector<page::RecordHeader> records(2000);
+  TxnLocks locks(nullptr, 0);
+  for (page::RecordHeader& record : records) {
+    bool is_held = false;
+    faults::arm(faults::Source::kHeap, 0, true);
+    try {
+      is_held = locks.hold(&record);
+    } catch (const std::bad_alloc&) {
+    }
+    faults::disarm();
+    ASSERT_EQ(record.lock.load_relaxed() != 0, is_held);
+    if (!is_held) ASSERT_TRUE(locks.hold(&record));
+  }
+  locks.release();
+  locks.end();
 }
 
 }  // namespace

@@ -159,6 +159,7 @@ TEST_F(TxnContextTest, a_retry_locks_what_was_read_once_its_reads_lock) {
   ctx().sets().remember_read(high_, page::Tid(), control_);
   ctx().sets().remember_read(low_, page::Tid(), control_);
   ctx().sets().remember_read(high_, page::Tid(), control_);
+  ctx().sets().remember_read(low_, page::Tid(), control_);
   retry();
   EXPECT_EQ(held(), (std::vector<const page::RecordHeader*>{low_, high_}));
   txn::rollback(&ctx());

@@ -2,6 +2,7 @@
 // inspects records at sync points and after commits that fail.
 #include "foedus-core/txn/commit.h"
 
+#include <new>
 #include <string>
 
 #include "tests/txn/commit_steps_fixture.h"
@@ -89,9 +90,11 @@ TEST_F(CommitStepsTest, a_commit_that_waits_for_its_locks_is_of_the_epoch_behind
 }
 
 TEST_F(CommitStepsTest, a_tid_is_above_all_that_was_read_overwritten_or_committed_before) {
+  commit_put(0, "earlier");
   for (int i = 0; i < 5; ++i) commit_put(0, "read");
   begin(1);
   EXPECT_EQ(get(1, "read"), "old");
+  EXPECT_EQ(get(1, "earlier"), "old");
   put(1, "other", "x");
   expect_commit(1);
   EXPECT_GT(tid_of("other").version(), tid_of("read").version());
@@ -142,6 +145,17 @@ TEST_F(CommitStepsTest, a_commit_that_conflicts_leaves_records_as_they_were) {
   EXPECT_LT(rig_.control()->volatile_pages.load_relaxed(), pages);  // the payload's
   EXPECT_EQ(in_commit(0), 0u);
   verify();
+}
+
+TEST_F(CommitStepsTest, a_commit_that_lacks_memory_fails_and_writes_nothing) {
+  commit_put(0, "k");
+  begin(0);
+  put(0, "k", "new");
+  const AtSyncPoint spent("commit:before_lock", [] { throw std::bad_alloc(); });
+  Epoch epoch;
+  EXPECT_EQ(txn::commit(&ctx(0), &epoch).code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(spent.runs(), 1u);
+  EXPECT_EQ(first_byte_of("k"), 'o');
 }
 
 // The log has no record of the storage after that of its drop.
@@ -208,6 +222,13 @@ TEST_F(CommitStepsTest, a_transaction_that_met_a_conflict_does_not_commit) {
   EXPECT_EQ(first_byte_of("k"), 'o');
 }
 
+TEST_F(CommitStepsTest, a_transaction_that_met_a_conflict_does_not_verify) {
+  begin(0);
+  static_cast<void>(ctx(0).conflict(ConflictReason::kRecordLocked, rig_.control()));
+  EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);
+  rig_.session(0).rollback();
+}
+
 // A reader writes nothing, but must not commit after reading half of another transaction's writes.
 TEST_F(CommitStepsTest, a_reader_that_saw_two_times_conflicts) {
   commit_put(0, "a");
@@ -220,6 +241,18 @@ TEST_F(CommitStepsTest, a_reader_that_saw_two_times_conflicts) {
   expect_commit(1);
   EXPECT_EQ(get(0, "b"), "new");
   expect_conflict(0, ConflictReason::kRecordChanged);
+}
+
+TEST_F(CommitStepsTest, a_reader_depends_on_the_newest_commit_that_it_saw) {
+  commit_put(0, "earlier");
+  rig_.tick();
+  commit_put(0, "later");
+  begin(1);
+  EXPECT_EQ(get(1, "later"), "old");
+  EXPECT_EQ(get(1, "earlier"), "old");
+  Epoch epoch;
+  ASSERT_TRUE(txn::commit(&ctx(1), &epoch).is_ok());
+  EXPECT_EQ(epoch, tid_of("later").epoch());
 }
 
 // A missing key may have been erased, and its record purged, in any epoch up to now.
