@@ -272,6 +272,16 @@ TEST_F(CommitStepsTest, a_reader_that_missed_a_key_depends_on_the_current_epoch)
   EXPECT_EQ(epoch, now());
 }
 
+// Only what was read as absent may be absent again (C6).
+TEST_F(CommitStepsTest, what_was_there_and_is_erased_is_a_conflict) {
+  commit_put(0, "k");
+  begin(0);
+  EXPECT_EQ(get(0, "k"), "old");
+  put(0, "other", "x");
+  commit_erase(1, "k");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+}
+
 // Method: the deleted record is inserted and erased again, or is purged when its page splits.
 TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
   commit_put(0, key_of(5));
