@@ -8,11 +8,11 @@
 
 namespace experiments::tiers {
 
+using foedus::device::IoQueue;
 using foedus::device::kBlockBytes;
-using foedus::device::ReadQueue;
 
 DoubleWrite::DoubleWrite(std::shared_ptr<foedus::device::File> area, Files files,
-                         std::uint32_t pages, std::unique_ptr<ReadQueue> queue)
+                         std::uint32_t pages, std::unique_ptr<IoQueue> queue)
     : area_(std::move(area)),
       files_(std::move(files)),
       pages_(pages),
@@ -74,7 +74,7 @@ foedus::Status DoubleWrite::write_places() {
       continue;
     }
     queue_->send();
-    ReadQueue::Done done;
+    IoQueue::Done done;
     if (!queue_->next(true, &done)) return foedus::ErrorCode::kIoError;
     --in_flight;
     if (done.bytes < kBlockBytes) FOEDUS_CHECK(write_by_call(done.tag));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus/status.h"
 
 namespace experiments::tiers {
@@ -21,7 +21,7 @@ class DoubleWrite {
 
   // `area` has room for `pages`. `queue` null: pages are written by calls.
   DoubleWrite(std::shared_ptr<foedus::device::File> area, Files files, std::uint32_t pages,
-              std::unique_ptr<foedus::device::ReadQueue> queue);
+              std::unique_ptr<foedus::device::IoQueue> queue);
 
   // Adds a page to the buffer. It is durable once the buffer was written. Any thread.
   foedus::Status write(std::uint32_t file, std::uint64_t page, const void* bytes);
@@ -47,7 +47,7 @@ class DoubleWrite {
   const std::shared_ptr<foedus::device::File> area_;
   const Files files_;
   const std::uint32_t pages_;
-  const std::unique_ptr<foedus::device::ReadQueue> queue_;
+  const std::unique_ptr<foedus::device::IoQueue> queue_;
 
   std::mutex mutex_;
   // Guarded by mutex_.

@@ -2,7 +2,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 
 namespace foedus::device {
 
@@ -33,7 +33,7 @@ Status Device::discard(std::string_view name, const Range* ranges, std::size_t c
                        path() + " cannot give back space of " + std::string(name));
 }
 
-std::unique_ptr<ReadQueue> Device::make_read_queue() { return std::make_unique<DeferredReads>(); }
+std::unique_ptr<IoQueue> Device::make_io_queue() { return std::make_unique<DeferredIo>(); }
 
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access) {
   auto file = device->open(name, access);

@@ -110,7 +110,7 @@ enum class Access : std::uint8_t {
   kCreateDirect,  // a new file, with direct I/O if the device has it
 };
 
-class ReadQueue;
+class IoQueue;
 
 class Device {
  public:
@@ -155,8 +155,8 @@ class Device {
   // Returns true if make_room() is to make space for a borrower. Any thread.
   virtual bool wants_room() const { return false; }
   // Returns a queue for reads and writes of this device's files. Null: the system refuses what a
-  // queue needs; then tasks can read and write in its place (pooled_reads.h).
-  virtual std::unique_ptr<ReadQueue> make_read_queue();
+  // queue needs; then tasks can read and write in its place (pooled_io.h).
+  virtual std::unique_ptr<IoQueue> make_io_queue();
 };
 
 // Opens a file that existed before, to read or to change it. kIoError: also, the file has vanished.

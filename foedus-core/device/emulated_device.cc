@@ -159,31 +159,31 @@ class EmulatedFile final : public File {
   mutable AnnouncedPages announced_;
 };
 
-// EmulatedReads: a queue whose reads and writes are made by the queue of the device behind. next()
+// EmulatedIo: a queue whose reads and writes are made by the queue of the device behind. next()
 // gives none of them before the emulated memory would have ended it. The latencies of all reads and
 // writes in flight overlap.
-class EmulatedReads final : public ReadQueue {
+class EmulatedIo final : public IoQueue {
  public:
-  EmulatedReads(std::unique_ptr<ReadQueue> behind, std::shared_ptr<const NvmClock> clock)
+  EmulatedIo(std::unique_ptr<IoQueue> behind, std::shared_ptr<const NvmClock> clock)
       : behind_(std::move(behind)), clock_(std::move(clock)) {}
 
-  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
-           std::size_t count, std::uint32_t tag) override {
-    if (count_ == kReadsMax) return false;
+  bool add_read(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+                std::size_t count, std::uint32_t tag) override {
+    if (count_ == kRequestsMax) return false;
     const auto& emulated = static_cast<const EmulatedFile&>(*file);
-    if (!behind_->add(emulated.behind(), offset, parts, count, tag)) return false;
-    reads_[count_++] = Read{.done = {tag, 0},
-                            .has_ended = false,
-                            .end = emulated.begin_read(offset, bytes_of(parts, count))};
+    if (!behind_->add_read(emulated.behind(), offset, parts, count, tag)) return false;
+    requests_[count_++] = Request{.done = {tag, 0},
+                                  .has_ended = false,
+                                  .end = emulated.begin_read(offset, bytes_of(parts, count))};
     return true;
   }
   bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
                  std::size_t bytes, std::uint32_t tag) override {
-    if (count_ == kReadsMax) return false;
+    if (count_ == kRequestsMax) return false;
     auto& emulated = static_cast<EmulatedFile&>(*file);
     if (!behind_->add_write(emulated.behind(), offset, from, bytes, tag)) return false;
-    reads_[count_++] = Read{
-        .done = {tag, 0}, .has_ended = false, .end = emulated.begin_write(offset, bytes)};
+    requests_[count_++] =
+        Request{.done = {tag, 0}, .has_ended = false, .end = emulated.begin_write(offset, bytes)};
     return true;
   }
   void send() override { behind_->send(); }
@@ -196,19 +196,19 @@ class EmulatedReads final : public ReadQueue {
       first = first_ended();
       if (first == count_) return false;  // a child of fork() has none of its parent's reads
     }
-    const std::uint64_t end = reads_[first].end;
+    const std::uint64_t end = requests_[first].end;
     if (waits) {
       clock_->wait_until(end);
     } else if (base::system_ticks() < end) {
       return false;
     }
-    *done = reads_[first].done;
-    reads_[first] = reads_[--count_];
+    *done = requests_[first].done;
+    requests_[first] = requests_[--count_];
     return true;
   }
 
  private:
-  struct Read {
+  struct Request {
     Done done;
     bool has_ended;  // on the device behind
     std::uint64_t end;
@@ -218,12 +218,12 @@ class EmulatedReads final : public ReadQueue {
   void collect(bool waits) {
     Done done;
     while (behind_->next(waits, &done)) {
-      Read* const read = std::find_if(reads_, reads_ + count_, [&](const Read& added) {
-        return !added.has_ended && added.done.tag == done.tag;
-      });
-      FOEDUS_INVARIANT(read != reads_ + count_, done.tag);
-      read->done = done;
-      read->has_ended = true;
+      Request* const request = std::find_if(
+          requests_, requests_ + count_,
+          [&](const Request& added) { return !added.has_ended && added.done.tag == done.tag; });
+      FOEDUS_INVARIANT(request != requests_ + count_, done.tag);
+      request->done = done;
+      request->has_ended = true;
       waits = false;
     }
   }
@@ -232,16 +232,16 @@ class EmulatedReads final : public ReadQueue {
   std::uint32_t first_ended() const {
     std::uint32_t first = count_;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (!reads_[i].has_ended) continue;
-      if (first == count_ || reads_[i].end < reads_[first].end) first = i;
+      if (!requests_[i].has_ended) continue;
+      if (first == count_ || requests_[i].end < requests_[first].end) first = i;
     }
     return first;
   }
 
-  const std::unique_ptr<ReadQueue> behind_;
+  const std::unique_ptr<IoQueue> behind_;
   const std::shared_ptr<const NvmClock> clock_;
   std::uint32_t count_ = 0;
-  Read reads_[kReadsMax] = {};
+  Request requests_[kRequestsMax] = {};
 };
 
 }  // namespace
@@ -362,10 +362,10 @@ Status EmulatedDevice::sync_directory() {
   return synced;
 }
 
-std::unique_ptr<ReadQueue> EmulatedDevice::make_read_queue() {
-  auto queue = behind_->make_read_queue();
+std::unique_ptr<IoQueue> EmulatedDevice::make_io_queue() {
+  auto queue = behind_->make_io_queue();
   if (queue == nullptr) return nullptr;
-  return std::make_unique<EmulatedReads>(std::move(queue), clock_);
+  return std::make_unique<EmulatedIo>(std::move(queue), clock_);
 }
 
 std::shared_ptr<LineWear> EmulatedDevice::wear_of(std::string_view name) {

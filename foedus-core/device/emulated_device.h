@@ -25,7 +25,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus/nvm_stats.h"
 #include "foedus/status.h"
 
@@ -106,7 +106,7 @@ class EmulatedDevice final : public Device {
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override {
     return behind_->discard(name, ranges, count);
   }
-  std::unique_ptr<ReadQueue> make_read_queue() override;
+  std::unique_ptr<IoQueue> make_io_queue() override;
 
  private:
   std::shared_ptr<LineWear> wear_of(std::string_view name);

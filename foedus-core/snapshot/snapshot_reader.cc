@@ -205,7 +205,7 @@ void SnapshotFiles::will_read(page::SnapshotPageId id) {
 
 class SnapshotFiles::Reads final : public PageReads {
  public:
-  Reads(SnapshotFiles* files, std::unique_ptr<device::ReadQueue> queue)
+  Reads(SnapshotFiles* files, std::unique_ptr<device::IoQueue> queue)
       : files_(files), queue_(std::move(queue)) {}
 
   bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
@@ -224,7 +224,7 @@ class SnapshotFiles::Reads final : public PageReads {
     device::Bytes parts[kPagesMax];
     for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
     const std::uint64_t offset = std::uint64_t{first.page()} * page::kPageBytes;
-    if (!queue_->add(entry->owned, offset, parts, count, tag)) return false;
+    if (!queue_->add_read(entry->owned, offset, parts, count, tag)) return false;
     reads_[tag].first = first;
     reads_[tag].count = count;
     reads_[tag].is_far = is_far;
@@ -233,7 +233,7 @@ class SnapshotFiles::Reads final : public PageReads {
   }
   void send() override { queue_->send(); }
   bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) override {
-    device::ReadQueue::Done done;
+    device::IoQueue::Done done;
     if (!queue_->next(waits, &done)) return false;
     const Read& read = reads_[done.tag];
     *tag = done.tag;
@@ -256,13 +256,13 @@ class SnapshotFiles::Reads final : public PageReads {
   };
   SnapshotFiles* const files_;
   Read reads_[kReadsMax] = {};
-  const std::unique_ptr<device::ReadQueue> queue_;  // destroyed first: it waits for reads in flight
+  const std::unique_ptr<device::IoQueue> queue_;  // destroyed first: it waits for reads in flight
 };
-static_assert(PageReads::kReadsMax <= device::ReadQueue::kReadsMax);
-static_assert(PageReads::kPagesMax <= device::ReadQueue::kPartsMax);
+static_assert(PageReads::kReadsMax <= device::IoQueue::kRequestsMax);
+static_assert(PageReads::kPagesMax <= device::IoQueue::kPartsMax);
 
 std::unique_ptr<PageReads> SnapshotFiles::make_reads() {
-  auto queue = pool_ == nullptr ? device_->make_read_queue() : pool_->make_queue();
+  auto queue = pool_ == nullptr ? device_->make_io_queue() : pool_->make_queue();
   if (queue == nullptr) return nullptr;
   return std::make_unique<Reads>(this, std::move(queue));
 }

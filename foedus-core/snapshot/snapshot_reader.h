@@ -15,7 +15,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/pooled_io.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_check.h"
 #include "foedus-core/snapshot/cache/page_io.h"
@@ -56,7 +56,7 @@ class SnapshotFiles final : public PageReader {
   void set_nvm_pages(NvmPages* pages) { nvm_pages_ = pages; }
   // Sets tasks that read in place of the device's own queues. REQUIRES: make_reads() was not called
   // yet.
-  void set_pool(device::ReadPool* pool) { pool_ = pool; }
+  void set_pool(device::IoPool* pool) { pool_ = pool; }
   std::unique_ptr<PageReads> make_reads() override;
 
   std::vector<SnapshotName> open_files();
@@ -104,7 +104,7 @@ class SnapshotFiles final : public PageReader {
   device::Device* const device_;
   const PageRules rules_;
   const device::Access access_;
-  device::ReadPool* pool_ = nullptr;
+  device::IoPool* pool_ = nullptr;
   NvmPages* nvm_pages_ = nullptr;  // null: there are none
   base::AtomicWord<OpenFile*> buckets_[kBuckets];
 

@@ -35,18 +35,18 @@ class Behind final : public Device {
     return device_->rename(from, to);
   }
   Status sync_directory() override { return device_->sync_directory(); }
-  std::unique_ptr<ReadQueue> make_read_queue() override {
+  std::unique_ptr<IoQueue> make_io_queue() override {
     if (refuses) return std::make_unique<RefusingQueue>();
-    return device_->make_read_queue();
+    return device_->make_io_queue();
   }
 
   bool refuses = false;  // whether queues made from now on take nothing
 
  private:
-  class RefusingQueue final : public ReadQueue {
+  class RefusingQueue final : public IoQueue {
    public:
-    bool add(const std::shared_ptr<const File>&, std::uint64_t, const Bytes*, std::size_t,
-             std::uint32_t) override {
+    bool add_read(const std::shared_ptr<const File>&, std::uint64_t, const Bytes*, std::size_t,
+                  std::uint32_t) override {
       return false;
     }
     bool add_write(const std::shared_ptr<File>&, std::uint64_t, const void*, std::size_t,
@@ -113,13 +113,13 @@ TEST_F(EmulatedDeviceTest, a_read_in_flight_does_not_come_before_its_time) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     must(file->write_at(i * kBlockBytes, block_.data(), block_.size()));
   }
-  const auto queue = device_->make_read_queue();
+  const auto queue = device_->make_io_queue();
   std::string read(10 * kBlockBytes, ' ');
   const std::uint64_t begin = base::system_ticks();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (std::uint32_t i = 0; i < 10; ++i) {
     const Bytes part{read.data() + i * kBlockBytes, kBlockBytes};
-    ASSERT_TRUE(queue->add(file, i * kBlockBytes, &part, 1, i));
+    ASSERT_TRUE(queue->add_read(file, i * kBlockBytes, &part, 1, i));
   }
   queue->send();
   for (int i = 0; i < 10; ++i) {
@@ -134,14 +134,14 @@ TEST_F(EmulatedDeviceTest, a_read_in_flight_does_not_come_before_its_time) {
 TEST_F(EmulatedDeviceTest, a_write_in_flight_is_counted_and_does_not_end_before_its_time) {
   make({.write_latency_ns = 50'000'000});
   const std::shared_ptr<File> file = this->file("a");
-  const auto queue = device_->make_read_queue();
+  const auto queue = device_->make_io_queue();
   const std::uint64_t before = counters_->stats().bytes_written;
   const std::uint64_t begin = base::system_ticks();
   for (std::uint32_t i = 0; i < 10; ++i) {
     ASSERT_TRUE(queue->add_write(file, i * kBlockBytes, block_.data(), kBlockBytes, i));
   }
   queue->send();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(queue->next(true, &done));
     EXPECT_EQ(done.bytes, kBlockBytes);
@@ -158,12 +158,12 @@ TEST_F(EmulatedDeviceTest, a_queue_refuses_what_the_queue_behind_it_refuses) {
   make({});
   const std::shared_ptr<File> file = this->file("a");
   forwarding_->refuses = true;
-  const auto queue = device_->make_read_queue();
+  const auto queue = device_->make_io_queue();
   std::string read(kBlockBytes, ' ');
   const Bytes part{read.data(), kBlockBytes};
-  EXPECT_FALSE(queue->add(file, 0, &part, 1, 1));
+  EXPECT_FALSE(queue->add_read(file, 0, &part, 1, 1));
   EXPECT_FALSE(queue->add_write(file, 0, block_.data(), kBlockBytes, 2));
-  ReadQueue::Done done;
+  IoQueue::Done done;
   EXPECT_FALSE(queue->next(true, &done));
 }
 

@@ -82,7 +82,7 @@ TEST_F(ExtentCopyTest, several_writes_are_in_flight_and_one_sync_covers_them) {
 }
 
 TEST_F(ExtentCopyTest, extents_move_without_a_queue) {
-  disk.main().refuse_read_queues();
+  disk.main().refuse_io_queues();
   const auto device = disk.open_tiered(limit_of(1));
   must(device->make_room());
   EXPECT_EQ(extents(device->fill().moved_bytes), 25u);

@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"
@@ -152,16 +152,16 @@ TEST_F(SpreadDeviceTest, a_queue_reads_files_of_all) {
   const auto spread = spread_over(&main, {&a, &b});
   must(put(spread.get(), kLog0, "from a"));
   must(put(spread.get(), kLog1, "from b"));
-  const auto queue = spread->make_read_queue();
+  const auto queue = spread->make_io_queue();
   std::array<char, 6> bytes[2];
   const std::string_view names[] = {kLog0, kLog1};
   for (std::uint32_t i = 0; i < 2; ++i) {
     const std::shared_ptr<const File> file = must(spread->open(names[i], Access::kRead));
     const Bytes part{bytes[i].data(), bytes[i].size()};
-    ASSERT_TRUE(queue->add(file, 0, &part, 1, i));
+    ASSERT_TRUE(queue->add_read(file, 0, &part, 1, i));
   }
   queue->send();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   while (queue->next(true, &done)) EXPECT_EQ(done.bytes, 6u);
   EXPECT_EQ(std::string(bytes[0].data(), 6), "from a");
   EXPECT_EQ(std::string(bytes[1].data(), 6), "from b");

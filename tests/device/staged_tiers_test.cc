@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/task.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/device/tiers/tiered_device.h"
 #include "tests/testing/spread_disk.h"
@@ -130,13 +130,13 @@ TEST_F(StagedTiersTest, all_ways_to_read_find_what_is_staged) {
             kBlockBytes);
   EXPECT_EQ(must(file->read_at(kBlocks * kBlockBytes, bytes.data(), kBlockBytes)), 0u);
 
-  const auto queue = tiers->get()->make_read_queue();
-  EXPECT_FALSE(queue->add(file, kBlock * kBlockBytes, parts, 2, 1));
+  const auto queue = tiers->get()->make_io_queue();
+  EXPECT_FALSE(queue->add_read(file, kBlock * kBlockBytes, parts, 2, 1));
   tiers->hold(false);
   must(tiers->get()->make_room());
-  ASSERT_TRUE(queue->add(file, kBlock * kBlockBytes, parts, 2, 1));
+  ASSERT_TRUE(queue->add_read(file, kBlock * kBlockBytes, parts, 2, 1));
   queue->send();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   ASSERT_TRUE(queue->next(true, &done));
   EXPECT_EQ(done.bytes, 2 * kBlockBytes);
   EXPECT_EQ(bytes, wanted);
@@ -212,7 +212,7 @@ TEST_F(StagedTiersTest, an_open_changes_nothing_if_nothing_is_staged) {
 }
 
 TEST_F(StagedTiersTest, tasks_write_where_the_device_has_no_queues) {
-  disk.main().refuse_read_queues();
+  disk.main().refuse_io_queues();
   const auto tiers = open();
   must(make_file(tiers->get(), kFirst, kBlocks));
   must(tiers->get()->make_room());

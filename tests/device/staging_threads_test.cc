@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/pooled_io.h"
 #include "foedus-core/device/posix/file_device.h"
 #include "tests/testing/staged_pages.h"
 
@@ -64,7 +64,7 @@ class StagingThreadsTest : public ::testing::Test {
 
   SpreadDisk disk;
   const std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
-  ReadPool pool{runtime.get(), 2};
+  IoPool pool{runtime.get(), 2};
   std::unique_ptr<StagingBuffer> buffer;
   std::vector<std::shared_ptr<StagingTarget>> targets;
   Known known{};
@@ -154,7 +154,7 @@ TEST_F(StagingThreadsTest, writers_and_readers_of_files) {
   }
   run({.partitions = 4, .buckets = 2, .slots = 16, .flushers = 2}, 1'000, memory.get(), ssd.get(),
       [&] {
-        auto queue = ssd->make_read_queue();
+        auto queue = ssd->make_io_queue();
         return queue == nullptr ? pool.make_queue() : std::move(queue);
       });
   targets.clear();

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/tiered_files.h"
@@ -201,13 +201,13 @@ TEST_F(TieredDeviceTest, a_queue_keeps_no_file_of_a_read_that_has_ended) {
   const auto device = open({.nvm_bytes = 4 * kExtentBytes});
   must(make_file(device.get(), kFirst, 2 * kBlocksPerExtent));
   const std::shared_ptr<const File> file = must(device->open(kFirst, Access::kRead));
-  const auto queue = device->make_read_queue();
+  const auto queue = device->make_io_queue();
   std::string bytes(kBlockBytes, '\0');
   const Bytes part{bytes.data(), bytes.size()};
-  for (std::uint32_t i = 0; i < 2 * ReadQueue::kReadsMax; ++i) {
-    ASSERT_TRUE(queue->add(file, 0, &part, 1, i)) << i;
+  for (std::uint32_t i = 0; i < 2 * IoQueue::kRequestsMax; ++i) {
+    ASSERT_TRUE(queue->add_read(file, 0, &part, 1, i)) << i;
     queue->send();
-    ReadQueue::Done done;
+    IoQueue::Done done;
     ASSERT_TRUE(queue->next(true, &done));
     EXPECT_EQ(done.bytes, kBlockBytes);
     EXPECT_EQ(file.use_count(), 1);
@@ -285,16 +285,16 @@ TEST_F(TieredMoveTest, lines_are_read_of_a_block_of_the_ssd) {
 TEST_F(TieredMoveTest, a_queued_read_of_what_was_moved_brings_nothing) {
   std::string bytes(kBlockBytes, '\0');
   const std::shared_ptr<const File> shared = must(device->open(kFirst, Access::kRead));
-  const auto queue = device->make_read_queue();
+  const auto queue = device->make_io_queue();
   const Bytes part{bytes.data(), bytes.size()};
-  ASSERT_TRUE(queue->add(shared, 0, &part, 1, 7));
+  ASSERT_TRUE(queue->add_read(shared, 0, &part, 1, 7));
   queue->send();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   ASSERT_TRUE(queue->next(true, &done));
   EXPECT_EQ(done.tag, 7u);
   EXPECT_TRUE(has_moved);
   EXPECT_EQ(done.bytes, 0u);
-  ASSERT_TRUE(queue->add(shared, 0, &part, 1, 8));
+  ASSERT_TRUE(queue->add_read(shared, 0, &part, 1, 8));
   queue->send();
   ASSERT_TRUE(queue->next(true, &done));
   EXPECT_EQ(done.bytes, kBlockBytes);

@@ -96,7 +96,7 @@ class TiersTest : public ::testing::TestWithParam<DeviceKind> {
     runtime.starve("foedus-flusher");
     const auto buffer = must(device::StagingBuffer::open(
         memory.get(), &runtime, {.partitions = 1, .slots = 8, .flushers = 1},
-        [] { return std::unique_ptr<device::ReadQueue>(); },
+        [] { return std::unique_ptr<device::IoQueue>(); },
         [](std::uint64_t) { return std::shared_ptr<device::File>(); }));
     const auto target =
         std::make_shared<device::StagingTarget>(device::staged_id(name).value(), file);

@@ -133,9 +133,9 @@ class FailingDevice : public device::Device {
   Status sync_directory() override;
   // The new bytes are zero at once; after a power failure they are zero or as before.
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
-  std::unique_ptr<device::ReadQueue> make_read_queue() override;
-  // Lets make_read_queue() return none from now on, as where the system refuses io_uring.
-  void refuse_read_queues() { refuses_queues_ = true; }
+  std::unique_ptr<device::IoQueue> make_io_queue() override;
+  // Lets make_io_queue() return none from now on, as where the system refuses io_uring.
+  void refuse_io_queues() { refuses_queues_ = true; }
 
  private:
   friend class FailingFile;

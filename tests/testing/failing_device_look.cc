@@ -1,7 +1,7 @@
 // The functions by which tests inspect a FailingDevice and change it without the engine.
 #include <algorithm>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "tests/testing/failing_device.h"
 
 namespace foedus::testing {
@@ -26,8 +26,8 @@ bool FailingDevice::was_announced(const std::string& name, std::uint64_t offset)
   return announced_.contains({name, offset});
 }
 
-std::unique_ptr<device::ReadQueue> FailingDevice::make_read_queue() {
-  return refuses_queues_ ? nullptr : Device::make_read_queue();
+std::unique_ptr<device::IoQueue> FailingDevice::make_io_queue() {
+  return refuses_queues_ ? nullptr : Device::make_io_queue();
 }
 
 bool FailingDevice::exists(const std::string& name) const {

@@ -73,8 +73,7 @@ class Staged {
   Status open() {
     FOEDUS_TRY(buffer_, StagingBuffer::open(
                             &disk_->a(), &runtime_, options_,
-                            [this] { return disk_->b().make_read_queue(); },
-                            resolving(&disk_->b())));
+                            [this] { return disk_->b().make_io_queue(); }, resolving(&disk_->b())));
     for (std::uint64_t id = 1; id <= kStagedFiles; ++id) {
       FOEDUS_TRY(auto file, open_file(&disk_->b(), id));
       if (file != nullptr) targets_[id] = std::make_shared<StagingTarget>(id, std::move(file));

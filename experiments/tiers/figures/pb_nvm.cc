@@ -170,7 +170,7 @@ foedus::Result<Seen> measure_staging(const Plan& plan, const Setting& setting, d
   FOEDUS_TRY(const auto buffer,
              device::StagingBuffer::open(
                  devices.nvm.get(), runtime.get(), setting.staging,
-                 [&] { return devices.ssd->make_read_queue(); },
+                 [&] { return devices.ssd->make_io_queue(); },
                  [](std::uint64_t) -> foedus::Result<std::shared_ptr<device::File>> {
                    return std::shared_ptr<device::File>();
                  }));
@@ -195,7 +195,7 @@ foedus::Result<Seen> measure_double_write(const Plan& plan, double seconds,
              devices.ssd->open("double-write", device::Access::kCreateDirect));
   FOEDUS_CHECK(area->preallocate(kDoubleWritePages * kBlockBytes));
   DoubleWrite buffer(std::move(area), devices.files, kDoubleWritePages,
-                     devices.ssd->make_read_queue());
+                     devices.ssd->make_io_queue());
   FOEDUS_TRY(Seen seen, evict(
                             plan, seconds,
                             [&](std::uint32_t file, std::uint64_t page, const void* bytes) {

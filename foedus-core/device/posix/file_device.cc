@@ -16,7 +16,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/device/posix/file.h"
 #include "foedus-core/device/posix/mapped_file.h"
-#include "foedus-core/device/posix/uring_reads.h"
+#include "foedus-core/device/posix/uring_io.h"
 
 namespace foedus::device {
 
@@ -414,7 +414,7 @@ Status FileDevice::discard(std::string_view name, const Range* ranges, std::size
   return {};
 }
 
-std::unique_ptr<ReadQueue> FileDevice::make_read_queue() { return UringReads::make(); }
+std::unique_ptr<IoQueue> FileDevice::make_io_queue() { return UringIo::make(); }
 
 Status FileDevice::sync_directory() {
   FOEDUS_CHECK(check_may_change());

@@ -72,7 +72,7 @@ class FileDevice : public Device {
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
-  std::unique_ptr<ReadQueue> make_read_queue() override;
+  std::unique_ptr<IoQueue> make_io_queue() override;
 
  private:
   FileDevice(std::string path, int directory_fd);

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/tier_names.h"
 
 namespace foedus::device {
@@ -297,8 +297,8 @@ Status SpreadDevice::discard(std::string_view name, const Range* ranges, std::si
                 [&](Device* device) { return device->discard(name, ranges, count); });
 }
 
-std::unique_ptr<ReadQueue> SpreadDevice::make_read_queue() {
-  return parts_[0]->device->make_read_queue();
+std::unique_ptr<IoQueue> SpreadDevice::make_io_queue() {
+  return parts_[0]->device->make_io_queue();
 }
 
 // ---- syncs -------------------------------------------------------------------------------------

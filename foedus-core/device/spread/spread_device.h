@@ -71,7 +71,7 @@ class SpreadDevice final : public Device {
   Status sync_directory() override;
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
   // Returns a queue for files of all directories.
-  std::unique_ptr<ReadQueue> make_read_queue() override;
+  std::unique_ptr<IoQueue> make_io_queue() override;
 
  private:
   struct Part {

@@ -322,7 +322,7 @@ Status StagingBuffer::drop(StagingTarget* target) {
 }
 
 StagingBuffer::Flusher::Flusher(StagingBuffer* buffer, std::uint32_t number,
-                                std::unique_ptr<ReadQueue> queue)
+                                std::unique_ptr<IoQueue> queue)
     : buffer_(buffer),
       number_(number),
       writer_(buffer->options_.buckets * buffer->options_.slots, std::move(queue)) {

@@ -66,7 +66,7 @@ struct StagingStatistics {
 class StagingBuffer {
  public:
   // Makes the queue of a flusher; null: there is none, and it writes by calls.
-  using MakeQueue = std::function<std::unique_ptr<ReadQueue>()>;
+  using MakeQueue = std::function<std::unique_ptr<IoQueue>()>;
 
   // Recovers what is staged (recover_staged()), makes the areas that are missing or have another
   // shape, and starts the flushers on `runtime`. `device` holds the areas. kOutOfSpace, and the
@@ -139,7 +139,7 @@ class StagingBuffer {
   };
   class Flusher final : public base::Task {
    public:
-    Flusher(StagingBuffer* buffer, std::uint32_t number, std::unique_ptr<ReadQueue> queue);
+    Flusher(StagingBuffer* buffer, std::uint32_t number, std::unique_ptr<IoQueue> queue);
     const char* name() const override { return "foedus-flusher"; }
     bool is_background() const override { return true; }
     std::uint64_t step() override;

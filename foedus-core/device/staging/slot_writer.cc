@@ -12,7 +12,7 @@
 
 namespace foedus::device {
 
-SlotWriter::SlotWriter(std::uint32_t slots_max, std::unique_ptr<ReadQueue> queue)
+SlotWriter::SlotWriter(std::uint32_t slots_max, std::unique_ptr<IoQueue> queue)
     : queue_(std::move(queue)), blocks_(new Block[slots_max]) {
   runs_.reserve(slots_max);
   files_.reserve(slots_max);
@@ -75,7 +75,7 @@ Status SlotWriter::write_runs() {
       write_by_call(next++);
     } else {
       queue_->send();
-      ReadQueue::Done done;
+      IoQueue::Done done;
       const bool has_ended = queue_->next(true, &done);
       FOEDUS_INVARIANT(has_ended, in_flight);
       --in_flight;
@@ -168,7 +168,7 @@ using SlotPlace = std::pair<std::size_t, std::uint32_t>;   // index of a found b
 
 }  // namespace
 
-Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
+Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<IoQueue> queue,
                                      const ResolveTarget& resolve) {
   std::uint64_t highest = 0;
   // Opens areas to be written only if a bucket is in use: a device may have to change something

@@ -12,7 +12,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/counted_syncs.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/staging/area.h"
 #include "foedus/status.h"
 
@@ -57,7 +57,7 @@ struct SlotToWrite {
 class SlotWriter {
  public:
   // `queue`: null if there is none; pages are then written by calls, one after the other.
-  SlotWriter(std::uint32_t slots_max, std::unique_ptr<ReadQueue> queue);
+  SlotWriter(std::uint32_t slots_max, std::unique_ptr<IoQueue> queue);
   SlotWriter(const SlotWriter&) = delete;
   SlotWriter& operator=(const SlotWriter&) = delete;
 
@@ -86,7 +86,7 @@ class SlotWriter {
   Status write_runs();
   bool add(std::uint32_t run);
 
-  const std::unique_ptr<ReadQueue> queue_;
+  const std::unique_ptr<IoQueue> queue_;
   const std::unique_ptr<Block[]> blocks_;
   std::vector<Run> runs_;
   std::vector<WrittenFile> files_;
@@ -97,7 +97,7 @@ class SlotWriter {
 // failure at any point. Returns the highest sequence number that a bucket has had. `queue`: as of
 // SlotWriter. No other code may write the areas, or the files that `resolve` finds, meanwhile.
 // kCorruption, kIoError, kOutOfSpace.
-Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
+Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<IoQueue> queue,
                                      const ResolveTarget& resolve);
 // Returns true if recover_staged() has anything to write to a file that `resolve` finds. Changes
 // nothing.

@@ -21,7 +21,7 @@ char* aligned_blocks(std::size_t bytes) {
 
 void ExtentCopy::Free::operator()(char* memory) const { std::free(memory); }
 
-ExtentCopy::ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue)
+ExtentCopy::ExtentCopy(Device* behind, std::unique_ptr<IoQueue> queue)
     : behind_(behind),
       buffers_(aligned_blocks(kWritesMax * kWriteBytes)),
       queue_(std::move(queue)) {
@@ -67,7 +67,7 @@ Status ExtentCopy::begin_write(const File& nvm, const ExtentRun& run) {
 
 // Ends a write. The queue does not report errors: the call that writes the bytes again does.
 Status ExtentCopy::end_write() {
-  ReadQueue::Done done;
+  IoQueue::Done done;
   const bool has_ended = queue_->next(true, &done);
   FOEDUS_INVARIANT(has_ended, free_.size());
   free_.push_back(done.tag);

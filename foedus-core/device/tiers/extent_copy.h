@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/tiers/extent_map.h"
 #include "foedus/status.h"
 
@@ -21,7 +21,7 @@ class ExtentCopy {
  public:
   // `behind` has both parts of the files, and outlives the copy. `queue`: made by `behind`; null:
   // writes are made by calls, one after the other. Throws std::bad_alloc.
-  ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue);
+  ExtentCopy(Device* behind, std::unique_ptr<IoQueue> queue);
   ExtentCopy(const ExtentCopy&) = delete;
   ExtentCopy& operator=(const ExtentCopy&) = delete;
 
@@ -55,7 +55,7 @@ class ExtentCopy {
   std::vector<std::uint32_t> free_;            // buffers
   std::shared_ptr<File> ssd_;                  // of the copy in work
   // Destroyed before buffers_: its destructor waits for the writes in flight, which use them (V9).
-  const std::unique_ptr<ReadQueue> queue_;  // null: there is none
+  const std::unique_ptr<IoQueue> queue_;  // null: there is none
 };
 
 }  // namespace foedus::device

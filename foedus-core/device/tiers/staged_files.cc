@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/staging/slot_writer.h"
 #include "foedus-core/device/tier_names.h"
 
@@ -96,11 +96,11 @@ Status StagedFiles::check_none() {
                            "its directories are only read");
 }
 
-std::unique_ptr<ReadQueue> StagedFiles::make_queue() {
-  auto queue = behind_->make_read_queue();
+std::unique_ptr<IoQueue> StagedFiles::make_queue() {
+  auto queue = behind_->make_io_queue();
   if (queue != nullptr || options_.runtime == nullptr) return queue;
   const std::lock_guard lock(pool_mutex_);
-  if (pool_ == nullptr) pool_ = std::make_unique<ReadPool>(options_.runtime, kWriters);
+  if (pool_ == nullptr) pool_ = std::make_unique<IoPool>(options_.runtime, kWriters);
   return pool_->make_queue();
 }
 

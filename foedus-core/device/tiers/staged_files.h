@@ -24,7 +24,7 @@
 #include "foedus-core/base/system/process.h"
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/pooled_io.h"
 #include "foedus-core/device/staging/buffer.h"
 #include "foedus-core/device/tiers/tiered_file.h"
 #include "foedus/status.h"
@@ -57,7 +57,7 @@ class StagedFiles {
   std::uint64_t bytes() const;
 
   // Makes a queue for writes to the SSD. Null: there is none. Any thread.
-  std::unique_ptr<ReadQueue> make_queue();
+  std::unique_ptr<IoQueue> make_queue();
   // Returns where pages of the new file `name` are staged that belong to `ssd`, its part on the
   // SSD. No target: nothing is staged, mostly because memory has no space for areas, and they are
   // written to `ssd` at once. Errors: those of StagingBuffer::open().
@@ -81,7 +81,7 @@ class StagedFiles {
   const std::uint64_t generation_ = base::process_generation();
 
   std::mutex pool_mutex_;
-  std::unique_ptr<ReadPool> pool_;  // in place of queues of the device; guarded by pool_mutex_
+  std::unique_ptr<IoPool> pool_;  // in place of queues of the device; guarded by pool_mutex_
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

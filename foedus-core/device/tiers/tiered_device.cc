@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/spread/spread_device.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/device/tiers/extent_copy.h"
@@ -25,20 +25,20 @@ bool is_tiered(std::string_view name) {
 
 // TieredReads: reads in flight of both parts, by the queue of the device behind. A read whose
 // extents were moved meanwhile ends with no bytes, so that its caller reads again.
-class TieredReads final : public ReadQueue {
+class TieredReads final : public IoQueue {
  public:
-  explicit TieredReads(std::unique_ptr<ReadQueue> behind) : behind_(std::move(behind)) {}
+  explicit TieredReads(std::unique_ptr<IoQueue> behind) : behind_(std::move(behind)) {}
 
-  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
-           std::size_t count, std::uint32_t tag) override {
+  bool add_read(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+                std::size_t count, std::uint32_t tag) override {
     const auto* const tiered = dynamic_cast<const TieredFile*>(file.get());
-    if (tiered == nullptr) return behind_->add(file, offset, parts, count, tag);
-    if (count_ == kReadsMax) return false;
+    if (tiered == nullptr) return behind_->add_read(file, offset, parts, count, tag);
+    if (count_ == kRequestsMax) return false;
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += parts[i].bytes;
     bool on_ssd = false;
     const std::shared_ptr<const File> part = tiered->part_of(offset, bytes, &on_ssd);
-    if (part == nullptr || !behind_->add(part, offset, parts, count, tag)) return false;
+    if (part == nullptr || !behind_->add_read(part, offset, parts, count, tag)) return false;
     if (!on_ssd) reads_[count_++] = {file, tiered, offset, bytes, tag};
     return true;
   }
@@ -65,9 +65,9 @@ class TieredReads final : public ReadQueue {
     std::uint64_t bytes = 0;
     std::uint32_t tag = 0;
   };
-  const std::unique_ptr<ReadQueue> behind_;
+  const std::unique_ptr<IoQueue> behind_;
   std::uint32_t count_ = 0;
-  Read reads_[kReadsMax] = {};
+  Read reads_[kRequestsMax] = {};
 };
 
 }  // namespace
@@ -186,8 +186,8 @@ Status TieredDevice::remove(std::string_view name) {
   return was_there ? Status() : nvm;
 }
 
-std::unique_ptr<ReadQueue> TieredDevice::make_read_queue() {
-  auto queue = behind_->make_read_queue();
+std::unique_ptr<IoQueue> TieredDevice::make_io_queue() {
+  auto queue = behind_->make_io_queue();
   if (queue == nullptr) return nullptr;
   return std::make_unique<TieredReads>(std::move(queue));
 }

@@ -93,7 +93,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override {
     return behind_->discard(name, ranges, count);
   }
-  std::unique_ptr<ReadQueue> make_read_queue() override;
+  std::unique_ptr<IoQueue> make_io_queue() override;
 
   Status take_extent(bool* on_ssd) override;
   void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) override;

@@ -44,7 +44,7 @@ Status SnapshotCaches::make_all() {
       },
       options.files.buffered_reads || reads_lines(options) ? device::Access::kRead
                                                            : device::Access::kReadDirect);
-  FOEDUS_CHECK(make_read_pool());
+  FOEDUS_CHECK(make_io_pool());
   FOEDUS_CHECK(make_nvm_pages());
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(parts_.topology, parts_.budget, options.pages.cache_bytes,
@@ -54,13 +54,13 @@ Status SnapshotCaches::make_all() {
   return {};
 }
 
-// Makes tasks for asynchronous reads if the device has no read queues: many containers refuse
+// Makes tasks for asynchronous reads if the device has no I/O queues: many containers refuse
 // io_uring.
-Status SnapshotCaches::make_read_pool() {
+Status SnapshotCaches::make_io_pool() {
   return base::catching([&]() -> Status {
-    if (parts_.device->make_read_queue() != nullptr) return {};
-    read_pool_ = std::make_unique<device::ReadPool>(parts_.runtime);
-    files_->set_pool(read_pool_.get());
+    if (parts_.device->make_io_queue() != nullptr) return {};
+    io_pool_ = std::make_unique<device::IoPool>(parts_.runtime);
+    files_->set_pool(io_pool_.get());
     return {};
   });
 }

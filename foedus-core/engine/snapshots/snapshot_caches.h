@@ -64,13 +64,13 @@ class SnapshotCaches {
  private:
   explicit SnapshotCaches(const Parts& parts) : parts_(parts) {}
   Status make_all();
-  Status make_read_pool();
+  Status make_io_pool();
   Status make_nvm_pages();
   void make_line_caches();
 
   const Parts parts_;
   // Constant after make(). Later members use earlier ones.
-  std::unique_ptr<device::ReadPool> read_pool_;    // null: the device has read queues of its own
+  std::unique_ptr<device::IoPool> io_pool_;        // null: the device has I/O queues of its own
   std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: no SSD tier, or no memory for it
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;

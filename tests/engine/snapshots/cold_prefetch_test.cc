@@ -253,7 +253,7 @@ TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
 // Where the system refuses io_uring, tasks of the database read instead, under the runtime that the
 // test drives: scans and prefetched rows of all kinds are the same.
 TEST_F(ColdPrefetchTest, tasks_read_where_the_device_has_no_queues) {
-  device_.refuse_read_queues();
+  device_.refuse_io_queues();
   Life life(&device_);
   for (const bool reverse : {false, true}) {
     Txn txn = life.begin(0);

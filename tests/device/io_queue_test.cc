@@ -1,7 +1,7 @@
 // Queues of reads and writes: io_uring, tasks instead of it, and the queue of devices without
 // either. Each test runs on all of them, with direct I/O and without.
 // ctest-labels: memory
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,11 +17,11 @@
 
 #include "foedus-core/base/system/task.h"
 #include "foedus-core/device/emulated_device.h"
-#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/pooled_io.h"
 #include "foedus-core/device/posix/file_device.h"
-#include "foedus-core/device/posix/uring_reads.h"
+#include "foedus-core/device/posix/uring_io.h"
 
-namespace foedus::device::read_queue_test {
+namespace foedus::device::io_queue_test {
 namespace {
 
 enum class Kind { kUring, kPooled, kDeferred, kEmulated };
@@ -33,9 +33,9 @@ struct alignas(kBlockBytes) Block {
 
 char fill_of(std::uint32_t block) { return static_cast<char>('a' + block % 26); }
 
-class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
+class IoQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
  protected:
-  ReadQueueTest() {
+  IoQueueTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "foedus-queue-XXXXXX").string();
     root_ = mkdtemp(pattern.data());
     device_ = *FileDevice::open(root_ + "/db", Facility::kTry);
@@ -45,15 +45,15 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
       EXPECT_TRUE(file->write_at(i * kBlockBytes, block.data(), block.size()).is_ok());
     }
     if (GetParam().first == Kind::kEmulated) {
-      device_ = std::make_unique<EmulatedDevice>(
-          std::move(device_), false, NvmSpeed{.read_latency_ns = 20'000},
-          std::make_shared<NvmCounters>());
+      device_ = std::make_unique<EmulatedDevice>(std::move(device_), false,
+                                                 NvmSpeed{.read_latency_ns = 20'000},
+                                                 std::make_shared<NvmCounters>());
     }
     file_ = *device_->open("a", GetParam().second);
     queue_ = make();
     if (queue_ == nullptr) unlink_all();
   }
-  ~ReadQueueTest() override {
+  ~IoQueueTest() override {
     queue_.reset();
     unlink_all();
   }
@@ -62,18 +62,22 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
   }
   void unlink_all() const { std::filesystem::remove_all(root_); }
 
-  std::unique_ptr<ReadQueue> make() {
+  std::unique_ptr<IoQueue> make() {
     switch (GetParam().first) {
-      case Kind::kUring: return UringReads::make();
-      case Kind::kPooled: return pool_.make_queue();
-      case Kind::kEmulated: return device_->make_read_queue();
-      default: return std::make_unique<DeferredReads>();
+      case Kind::kUring:
+        return UringIo::make();
+      case Kind::kPooled:
+        return pool_.make_queue();
+      case Kind::kEmulated:
+        return device_->make_io_queue();
+      default:
+        return std::make_unique<DeferredIo>();
     }
   }
   bool add(std::uint32_t block, std::uint32_t count, Block* to, std::uint32_t tag) {
     std::vector<Bytes> parts;
     for (std::uint32_t i = 0; i < count; ++i) parts.push_back({to[i].bytes.data(), kBlockBytes});
-    return queue_->add(file_, std::uint64_t{block} * kBlockBytes, parts.data(), count, tag);
+    return queue_->add_read(file_, std::uint64_t{block} * kBlockBytes, parts.data(), count, tag);
   }
   static bool is(const Block& block, std::uint32_t number) {
     return std::all_of(block.bytes.begin(), block.bytes.end(),
@@ -84,24 +88,24 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
   const std::unique_ptr<base::Runtime> runtime_ = base::make_thread_runtime();
   std::unique_ptr<Device> device_;
   std::shared_ptr<const File> file_;
-  ReadPool pool_{runtime_.get(), 3};
-  std::unique_ptr<ReadQueue> queue_;
+  IoPool pool_{runtime_.get(), 3};
+  std::unique_ptr<IoQueue> queue_;
 };
 
-TEST_P(ReadQueueTest, reads_end_with_their_tags_and_all_their_bytes) {
-  std::vector<Block> blocks(ReadQueue::kReadsMax);
-  ReadQueue::Done done;
+TEST_P(IoQueueTest, reads_end_with_their_tags_and_all_their_bytes) {
+  std::vector<Block> blocks(IoQueue::kRequestsMax);
+  IoQueue::Done done;
   EXPECT_FALSE(queue_->next(true, &done)) << "nothing was added";
   for (int round = 0; round < 20; ++round) {
     const auto number_of = [&](std::uint32_t tag) { return (tag * 37 + round) % kBlocks; };
-    for (std::uint32_t tag = 0; tag < ReadQueue::kReadsMax; ++tag) {
+    for (std::uint32_t tag = 0; tag < IoQueue::kRequestsMax; ++tag) {
       ASSERT_TRUE(add(number_of(tag), 1, &blocks[tag], tag));
       if (tag % 5 == 4) queue_->send();
     }
     EXPECT_FALSE(add(0, 1, &blocks[0], 0)) << "as many as can be are in flight";
     queue_->send();
-    std::array<bool, ReadQueue::kReadsMax> seen{};
-    for (std::uint32_t i = 0; i < ReadQueue::kReadsMax; ++i) {
+    std::array<bool, IoQueue::kRequestsMax> seen{};
+    for (std::uint32_t i = 0; i < IoQueue::kRequestsMax; ++i) {
       ASSERT_TRUE(queue_->next(true, &done));
       EXPECT_EQ(done.bytes, kBlockBytes);
       EXPECT_FALSE(std::exchange(seen.at(done.tag), true));
@@ -111,38 +115,38 @@ TEST_P(ReadQueueTest, reads_end_with_their_tags_and_all_their_bytes) {
   }
 }
 
-TEST_P(ReadQueueTest, parts_of_a_read_go_to_places_of_their_own) {
-  std::vector<Block> blocks(4 * ReadQueue::kPartsMax);
+TEST_P(IoQueueTest, parts_of_a_read_go_to_places_of_their_own) {
+  std::vector<Block> blocks(4 * IoQueue::kPartsMax);
   for (std::uint32_t tag = 0; tag < 4; ++tag) {
-    ASSERT_TRUE(add(tag * 40, ReadQueue::kPartsMax, &blocks[tag * ReadQueue::kPartsMax], tag));
+    ASSERT_TRUE(add(tag * 40, IoQueue::kPartsMax, &blocks[tag * IoQueue::kPartsMax], tag));
   }
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(queue_->next(true, &done)) << "next() sends what was not sent";
-    EXPECT_EQ(done.bytes, ReadQueue::kPartsMax * kBlockBytes);
-    for (std::uint32_t j = 0; j < ReadQueue::kPartsMax; ++j) {
-      EXPECT_TRUE(is(blocks[done.tag * ReadQueue::kPartsMax + j], done.tag * 40 + j));
+    EXPECT_EQ(done.bytes, IoQueue::kPartsMax * kBlockBytes);
+    for (std::uint32_t j = 0; j < IoQueue::kPartsMax; ++j) {
+      EXPECT_TRUE(is(blocks[done.tag * IoQueue::kPartsMax + j], done.tag * 40 + j));
     }
   }
 }
 
-TEST_P(ReadQueueTest, more_parts_than_wait_at_a_time_are_sent_in_between) {
-  std::vector<Block> blocks(20 * ReadQueue::kPartsMax);
+TEST_P(IoQueueTest, more_parts_than_wait_at_a_time_are_sent_in_between) {
+  std::vector<Block> blocks(20 * IoQueue::kPartsMax);
   for (std::uint32_t tag = 0; tag < 20; ++tag) {
-    ASSERT_TRUE(add(tag, ReadQueue::kPartsMax, &blocks[tag * ReadQueue::kPartsMax], tag));
+    ASSERT_TRUE(add(tag, IoQueue::kPartsMax, &blocks[tag * IoQueue::kPartsMax], tag));
   }
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (std::uint32_t i = 0; i < 20; ++i) {
     ASSERT_TRUE(queue_->next(true, &done));
-    EXPECT_EQ(done.bytes, ReadQueue::kPartsMax * kBlockBytes);
-    EXPECT_TRUE(is(blocks[done.tag * ReadQueue::kPartsMax + 3], done.tag + 3));
+    EXPECT_EQ(done.bytes, IoQueue::kPartsMax * kBlockBytes);
+    EXPECT_TRUE(is(blocks[done.tag * IoQueue::kPartsMax + 3], done.tag + 3));
   }
 }
 
-TEST_P(ReadQueueTest, a_read_beyond_the_end_has_fewer_bytes) {
+TEST_P(IoQueueTest, a_read_beyond_the_end_has_fewer_bytes) {
   std::vector<Block> blocks(4);
   ASSERT_TRUE(add(kBlocks - 2, 4, blocks.data(), 1));
-  ReadQueue::Done done;
+  IoQueue::Done done;
   ASSERT_TRUE(queue_->next(true, &done));
   EXPECT_EQ(done.bytes, 2 * kBlockBytes);
   EXPECT_TRUE(is(blocks[1], kBlocks - 1));
@@ -152,12 +156,12 @@ TEST_P(ReadQueueTest, a_read_beyond_the_end_has_fewer_bytes) {
 }
 
 // V10: a file may be closed while it is read.
-TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
+TEST_P(IoQueueTest, a_file_may_be_closed_while_it_is_read) {
   std::vector<Block> blocks(8);
   for (std::uint32_t tag = 0; tag < 8; ++tag) ASSERT_TRUE(add(tag, 1, &blocks[tag], tag));
   queue_->send();
   file_.reset();
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (int i = 0; i < 8; ++i) {
     ASSERT_TRUE(queue_->next(true, &done));
     EXPECT_TRUE(is(blocks[done.tag], done.tag));
@@ -166,14 +170,14 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
 
 // V10: a file may be closed before the read is sent. Method: another file gets the descriptor of
 // the closed one.
-TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
+TEST_P(IoQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
   std::vector<Block> blocks(8);
   const auto other = *device_->open("b", Access::kCreate);
   ASSERT_TRUE(other->preallocate(kBlocks * kBlockBytes).is_ok());
   for (std::uint32_t tag = 0; tag < 8; ++tag) ASSERT_TRUE(add(tag, 1, &blocks[tag], tag));
   file_.reset();
   const std::shared_ptr<const File> next = *device_->open("b", GetParam().second);
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (int i = 0; i < 8; ++i) {
     ASSERT_TRUE(queue_->next(true, &done));
     EXPECT_TRUE(is(blocks[done.tag], done.tag));
@@ -181,7 +185,7 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
 }
 
 // V9: the sanitizers notice a later write.
-TEST_P(ReadQueueTest, its_end_waits_for_what_is_in_flight) {
+TEST_P(IoQueueTest, its_end_waits_for_what_is_in_flight) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
   for (int round = 0; round < 50; ++round) {
     const auto blocks = std::make_unique<std::array<Block, 4>>();
@@ -193,7 +197,7 @@ TEST_P(ReadQueueTest, its_end_waits_for_what_is_in_flight) {
   }
 }
 
-TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
+TEST_P(IoQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing of the system's";
   std::vector<Block> blocks(2);
   ASSERT_TRUE(add(1, 1, &blocks[0], 1));
@@ -201,7 +205,7 @@ TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ReadQueue::Done done;
+    IoQueue::Done done;
     const bool can_add = add(2, 1, &blocks[1], 2);
     const bool has_next = queue_->next(true, &done);
     queue_.reset();
@@ -210,24 +214,24 @@ TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  ReadQueue::Done done;
+  IoQueue::Done done;
   ASSERT_TRUE(queue_->next(true, &done));
   EXPECT_TRUE(is(blocks[0], 1));
 }
 
-TEST(UringReadsTest, a_queue_gives_back_its_descriptor) {
+TEST(UringIoTest, a_queue_gives_back_its_descriptor) {
   const auto next_descriptor = [] {
     const int next = ::dup(0);
     ::close(next);
     return next;
   };
   const int before = next_descriptor();
-  for (int i = 0; i < 3; ++i) UringReads::make();
+  for (int i = 0; i < 3; ++i) UringIo::make();
   EXPECT_EQ(next_descriptor(), before);
 }
 
 // Tests of writes to a file, with and without direct I/O.
-class WriteQueueTest : public ReadQueueTest {
+class WriteQueueTest : public IoQueueTest {
  protected:
   std::shared_ptr<File> to_write() const {
     const bool is_direct = GetParam().second == Access::kReadDirect;
@@ -237,20 +241,20 @@ class WriteQueueTest : public ReadQueueTest {
 
 TEST_P(WriteQueueTest, writes_end_with_their_tags_and_are_found_by_reads) {
   const std::shared_ptr<File> file = to_write();
-  std::vector<Block> blocks(ReadQueue::kReadsMax);
-  ReadQueue::Done done;
+  std::vector<Block> blocks(IoQueue::kRequestsMax);
+  IoQueue::Done done;
   for (std::uint32_t round = 0; round < 5; ++round) {
-    for (std::uint32_t tag = 0; tag < ReadQueue::kReadsMax; ++tag) {
+    for (std::uint32_t tag = 0; tag < IoQueue::kRequestsMax; ++tag) {
       blocks[tag].bytes.fill(fill_of(tag + round));
       ASSERT_TRUE(queue_->add_write(file, tag * kBlockBytes, &blocks[tag], kBlockBytes, tag));
     }
     EXPECT_FALSE(queue_->add_write(file, 0, &blocks[0], kBlockBytes, 0)) << "as many as can be";
     queue_->send();
-    for (std::uint32_t i = 0; i < ReadQueue::kReadsMax; ++i) {
+    for (std::uint32_t i = 0; i < IoQueue::kRequestsMax; ++i) {
       ASSERT_TRUE(queue_->next(true, &done));
       EXPECT_EQ(done.bytes, kBlockBytes);
     }
-    for (std::uint32_t tag = 0; tag < ReadQueue::kReadsMax; ++tag) {
+    for (std::uint32_t tag = 0; tag < IoQueue::kRequestsMax; ++tag) {
       Block found;
       ASSERT_EQ(*file_->read_at(tag * kBlockBytes, &found, kBlockBytes), kBlockBytes);
       EXPECT_TRUE(is(found, tag + round));
@@ -267,7 +271,7 @@ TEST_P(WriteQueueTest, reads_and_writes_are_in_flight_together) {
     ASSERT_TRUE(add(i, 1, &read[i], 2 * i));
     ASSERT_TRUE(queue_->add_write(file, (100 + i) * kBlockBytes, &written, kBlockBytes, 2 * i + 1));
   }
-  ReadQueue::Done done;
+  IoQueue::Done done;
   for (std::uint32_t i = 0; i < 40; ++i) {
     ASSERT_TRUE(queue_->next(true, &done)) << "next() sends what was not sent";
     EXPECT_EQ(done.bytes, kBlockBytes);
@@ -280,7 +284,7 @@ TEST_P(WriteQueueTest, a_write_that_fails_has_no_bytes) {
   Block block;
   block.bytes.fill('!');
   ASSERT_TRUE(queue_->add_write(file, 0, &block, kBlockBytes, 3));
-  ReadQueue::Done done;
+  IoQueue::Done done;
   ASSERT_TRUE(queue_->next(true, &done));
   EXPECT_EQ(done.tag, 3u);
   EXPECT_EQ(done.bytes, 0u);
@@ -305,7 +309,7 @@ TEST_P(WriteQueueTest, the_file_and_the_queue_may_go_while_it_is_written) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<ReadQueueTest::ParamType>& tested) {
+std::string name_of(const ::testing::TestParamInfo<IoQueueTest::ParamType>& tested) {
   const char* const kinds[] = {"uring", "pooled", "deferred", "emulated"};
   const bool is_direct = tested.param.second == Access::kReadDirect;
   return std::string(kinds[static_cast<int>(tested.param.first)]) +
@@ -317,8 +321,8 @@ const auto kAll = ::testing::Values(
     std::pair{Kind::kPooled, Access::kRead}, std::pair{Kind::kPooled, Access::kReadDirect},
     std::pair{Kind::kDeferred, Access::kReadDirect},
     std::pair{Kind::kEmulated, Access::kReadDirect});
-INSTANTIATE_TEST_SUITE_P(all, ReadQueueTest, kAll, name_of);
+INSTANTIATE_TEST_SUITE_P(all, IoQueueTest, kAll, name_of);
 INSTANTIATE_TEST_SUITE_P(all, WriteQueueTest, kAll, name_of);
 
 }  // namespace
-}  // namespace foedus::device::read_queue_test
+}  // namespace foedus::device::io_queue_test

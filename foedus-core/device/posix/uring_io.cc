@@ -1,4 +1,4 @@
-#include "foedus-core/device/posix/uring_reads.h"
+#include "foedus-core/device/posix/uring_io.h"
 
 #include <errno.h>
 
@@ -10,16 +10,16 @@
 
 namespace foedus::device {
 
-std::unique_ptr<UringReads> UringReads::make() {
-  std::unique_ptr<UringReads> reads(new UringReads());
-  if (::io_uring_queue_init(kReadsMax, &reads->ring_, 0) == 0) return reads;
+std::unique_ptr<UringIo> UringIo::make() {
+  std::unique_ptr<UringIo> reads(new UringIo());
+  if (::io_uring_queue_init(kRequestsMax, &reads->ring_, 0) == 0) return reads;
   reads->ring_.ring_fd = -1;
   return nullptr;
 }
 
 // Waits for what is in flight (V9). In a child of fork() it unmaps and closes the child's share
 // only.
-UringReads::~UringReads() {
+UringIo::~UringIo() {
   if (ring_.ring_fd < 0) return;
   Done done;
   while (next(true, &done)) {
@@ -27,10 +27,10 @@ UringReads::~UringReads() {
   ::io_uring_queue_exit(&ring_);
 }
 
-bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offset,
-                     const Bytes* parts, std::size_t count, std::uint32_t tag) {
+bool UringIo::add_read(const std::shared_ptr<const File>& file, std::uint64_t offset,
+                       const Bytes* parts, std::size_t count, std::uint32_t tag) {
   FOEDUS_INVARIANT(count >= 1 && count <= kPartsMax, count);
-  if (count_ == kReadsMax || is_of_parent()) return false;
+  if (count_ == kRequestsMax || is_of_parent()) return false;
   if (parts_count_ + count > kPartsUnsentMax) send();
   if (parts_count_ + count > kPartsUnsentMax || is_broken_) return false;
   io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
@@ -51,9 +51,9 @@ bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offs
 
 // Leaves two kinds of writes to write_at(). A write beyond the file size limit would raise SIGXFSZ
 // (V7). A write to a mapped file has to be counted for MappedFile::sync().
-bool UringReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
-                           const void* from, std::size_t bytes, std::uint32_t tag) {
-  if (count_ == kReadsMax || is_of_parent() || is_broken_) return false;
+bool UringIo::add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                        std::size_t bytes, std::uint32_t tag) {
+  if (count_ == kRequestsMax || is_of_parent() || is_broken_) return false;
   const auto& posix = static_cast<const PosixFile&>(*file);
   if (!posix.is_written_by_calls() || exceeds_file_size_limit(offset + bytes)) return false;
   io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
@@ -64,14 +64,14 @@ bool UringReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offs
   return true;
 }
 
-void UringReads::note_added(const std::shared_ptr<const File>& file, std::uint32_t tag) {
+void UringIo::note_added(const std::shared_ptr<const File>& file, std::uint32_t tag) {
   files_[unsent_count_] = file;
   unsent_[unsent_count_++] = tag;
   ++count_;
 }
 
 // Sends all that was added, in that order.
-void UringReads::send() {
+void UringIo::send() {
   while (unsent_count_ != 0 && !is_broken_ && !is_of_parent()) {
     const int taken = ::io_uring_submit(&ring_);
     if (taken == -EINTR) continue;
@@ -90,7 +90,7 @@ void UringReads::send() {
   }
 }
 
-bool UringReads::next(bool waits, Done* done) {
+bool UringIo::next(bool waits, Done* done) {
   if (count_ == 0 || is_of_parent()) return false;
   io_uring_cqe* end = nullptr;
   if (::io_uring_peek_cqe(&ring_, &end) != 0) {

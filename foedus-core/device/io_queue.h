@@ -1,9 +1,9 @@
 #pragma once
-// ReadQueue: reads and writes that one thread has in flight at a time, for devices that serve many
+// IoQueue: reads and writes that one thread has in flight at a time, for devices that serve many
 // requests at once. Pages that are needed soon are added and sent together, and taken as they
 // arrive.
 //
-//   free --add(), add_write()--> added --send()--> in flight --next()--> free
+//   free --add_read(), add_write()--> added --send()--> in flight --next()--> free
 //
 //   V9  The destructor of a queue waits for the reads and writes in flight. Afterwards the memory
 //       that they read into or write from is the caller's again. In a child of fork() it abandons
@@ -19,10 +19,10 @@
 
 namespace foedus::device {
 
-class ReadQueue {
+class IoQueue {
  public:
-  static constexpr std::uint32_t kReadsMax = 64;  // in flight, writes included
-  static constexpr std::uint32_t kPartsMax = 32;  // of one read
+  static constexpr std::uint32_t kRequestsMax = 64;  // in flight, writes included
+  static constexpr std::uint32_t kPartsMax = 32;     // of one read
 
   // A read or a write that has ended. It does not say which error occurred: the caller does it
   // again, by File::read_at() or write_at().
@@ -31,20 +31,20 @@ class ReadQueue {
     std::size_t bytes = 0;  // how many, from the first one on, were read or written
   };
 
-  virtual ~ReadQueue() = default;
+  virtual ~IoQueue() = default;
 
   // Adds a read of what stands at `offset` of `file`, to places that are filled one after the
   // other. No other code touches them until next() has given `tag`; `parts` itself is copied. Waits
-  // for nothing. False: kReadsMax are in flight, or the system refuses more; nothing is read.
+  // for nothing. False: kRequestsMax are in flight, or the system refuses more; nothing is read.
   // REQUIRES: the file is of the device that made the queue; if it is direct, offset, addresses and
   // bytes are multiples of kBlockBytes. At most kPartsMax parts. No read or write of this queue has
   // the same `tag` and waits for next() to give it.
-  virtual bool add(const std::shared_ptr<const File>& file, std::uint64_t offset,
-                   const Bytes* parts, std::size_t count, std::uint32_t tag) = 0;
+  virtual bool add_read(const std::shared_ptr<const File>& file, std::uint64_t offset,
+                        const Bytes* parts, std::size_t count, std::uint32_t tag) = 0;
   // Adds a write of `bytes` bytes, which stay as they are until next() has given `tag`. Writes of a
   // queue are made in any order, so two of overlapping bytes must not be in flight together. Waits
-  // for nothing. False: as add(), or this queue takes no writes to `file`; File::write_at() does.
-  // REQUIRES: as add(); bytes > 0.
+  // for nothing. False: as add_read(), or this queue takes no writes to `file`; File::write_at()
+  // does. REQUIRES: as add_read(); bytes > 0.
   virtual bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
                          std::size_t bytes, std::uint32_t tag) {
     static_cast<void>(file);
@@ -61,19 +61,19 @@ class ReadQueue {
   virtual bool next(bool waits, Done* done) = 0;
 };
 
-// DeferredReads: the queue of devices that have none of their own. add() announces reads
+// DeferredIo: the queue of devices that have none of their own. add_read() announces reads
 // (File::will_read()); next() makes reads and writes, in the order in which they were added.
-class DeferredReads final : public ReadQueue {
+class DeferredIo final : public IoQueue {
  public:
-  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
-           std::size_t count, std::uint32_t tag) override;
+  bool add_read(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+                std::size_t count, std::uint32_t tag) override;
   bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
                  std::size_t bytes, std::uint32_t tag) override;
   void send() override {}
   bool next(bool waits, Done* done) override;
 
  private:
-  struct Read {
+  struct Request {
     std::shared_ptr<const File> file;  // to be read; null: this is a write
     std::shared_ptr<File> to_write;
     std::uint64_t offset;
@@ -82,9 +82,9 @@ class DeferredReads final : public ReadQueue {
     Bytes parts[kPartsMax];
     ConstBytes from;  // of a write
   };
-  std::uint32_t begin_ = 0;  // reads_[begin_ % kReadsMax] is the oldest of count_
+  std::uint32_t begin_ = 0;  // requests_[begin_ % kRequestsMax] is the oldest of count_
   std::uint32_t count_ = 0;
-  Read reads_[kReadsMax] = {};
+  Request requests_[kRequestsMax] = {};
 };
 
 }  // namespace foedus::device

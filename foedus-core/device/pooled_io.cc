@@ -1,4 +1,4 @@
-#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/pooled_io.h"
 
 #include <algorithm>
 #include <new>
@@ -9,7 +9,7 @@
 
 namespace foedus::device {
 
-ReadPool::ReadPool(base::Runtime* runtime, std::uint32_t tasks) : runtime_(runtime) {
+IoPool::IoPool(base::Runtime* runtime, std::uint32_t tasks) : runtime_(runtime) {
   FOEDUS_INVARIANT(tasks >= 1, tasks);
   readers_.reserve(tasks);
   try {
@@ -23,25 +23,25 @@ ReadPool::ReadPool(base::Runtime* runtime, std::uint32_t tasks) : runtime_(runti
   }
 }
 
-void ReadPool::stop() {
+void IoPool::stop() {
   for (const auto& reader : readers_) runtime_->stop(reader.get());
 }
 
-std::unique_ptr<ReadQueue> ReadPool::make_queue() { return std::make_unique<PooledReads>(this); }
+std::unique_ptr<IoQueue> IoPool::make_queue() { return std::make_unique<PooledIo>(this); }
 
 // Performs one waiting read or write. If none waits, other tasks have taken those for which this
 // one was woken.
-std::uint64_t ReadPool::Reader::step() {
-  Read* const read = pool_->take();
-  if (read == nullptr) return kUntilNotified;
-  base::trying([read] { read->perform(); });
-  read->file.reset();
-  read->to_write.reset();
-  pool_->give_back(read);
+std::uint64_t IoPool::Reader::step() {
+  Request* const request = pool_->take();
+  if (request == nullptr) return kUntilNotified;
+  base::trying([request] { request->perform(); });
+  request->file.reset();
+  request->to_write.reset();
+  pool_->give_back(request);
   return 0;
 }
 
-void ReadPool::Read::perform() {
+void IoPool::Request::perform() {
   if (to_write != nullptr) {
     if (to_write->write_at(offset, from.data, from.bytes).is_ok()) done.bytes = from.bytes;
     return;
@@ -50,11 +50,11 @@ void ReadPool::Read::perform() {
   if (bytes.is_ok()) done.bytes = *bytes;
 }
 
-void ReadPool::send(Read* first, Read* last, std::uint32_t count) {
+void IoPool::send(Request* first, Request* last, std::uint32_t count) {
   std::size_t reader = 0;
   {
     const std::lock_guard lock(mutex_);
-    Read*& before = waiting_first_ == nullptr ? waiting_first_ : waiting_last_->next;
+    Request*& before = waiting_first_ == nullptr ? waiting_first_ : waiting_last_->next;
     before = first;
     waiting_last_ = last;
     reader = next_reader_;
@@ -66,76 +66,76 @@ void ReadPool::send(Read* first, Read* last, std::uint32_t count) {
   }
 }
 
-ReadPool::Read* ReadPool::take() {
+IoPool::Request* IoPool::take() {
   const std::lock_guard lock(mutex_);
-  Read* const read = waiting_first_;
-  if (read != nullptr) waiting_first_ = std::exchange(read->next, nullptr);
-  return read;
+  Request* const request = waiting_first_;
+  if (request != nullptr) waiting_first_ = std::exchange(request->next, nullptr);
+  return request;
 }
 
 // Gives a read back to its queue. The queue may be destroyed once its next() has taken the last
 // read, for which next() needs the lock. So the waiter is woken while this thread holds the lock.
-void ReadPool::give_back(Read* read) {
-  PooledReads* const queue = read->queue;
+void IoPool::give_back(Request* request) {
+  PooledIo* const queue = request->queue;
   const std::lock_guard lock(mutex_);
-  read->next = queue->ended_.load_relaxed();  // order: relaxed; changed under the lock only
-  queue->ended_.store_relaxed(read);          // order: relaxed; next() takes the lock to use it
+  request->next = queue->ended_.load_relaxed();  // order: relaxed; changed under the lock only
+  queue->ended_.store_relaxed(request);          // order: relaxed; next() takes the lock to use it
   runtime_->wake(&queue->ended_point_);
 }
 
-PooledReads::PooledReads(ReadPool* pool) : pool_(pool) {
-  for (ReadPool::Read& read : reads_) {
-    read.queue = this;
-    read.next = std::exchange(free_, &read);
+PooledIo::PooledIo(IoPool* pool) : pool_(pool) {
+  for (IoPool::Request& request : requests_) {
+    request.queue = this;
+    request.next = std::exchange(free_, &request);
   }
 }
 
 // Waits for what is in flight (V9).
-PooledReads::~PooledReads() {
+PooledIo::~PooledIo() {
   Done done;
   while (next(true, &done)) {
   }
 }
 
-bool PooledReads::add(const std::shared_ptr<const File>& file, std::uint64_t offset,
-                      const Bytes* parts, std::size_t count, std::uint32_t tag) {
+bool PooledIo::add_read(const std::shared_ptr<const File>& file, std::uint64_t offset,
+                        const Bytes* parts, std::size_t count, std::uint32_t tag) {
   FOEDUS_INVARIANT(count >= 1 && count <= kPartsMax, count);
-  ReadPool::Read* const read = take_free(offset, tag);
-  if (read == nullptr) return false;
-  read->file = file;
-  read->count = count;
-  std::copy_n(parts, count, read->parts);
+  IoPool::Request* const request = take_free(offset, tag);
+  if (request == nullptr) return false;
+  request->file = file;
+  request->count = count;
+  std::copy_n(parts, count, request->parts);
   return true;
 }
 
-bool PooledReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
-                            const void* from, std::size_t bytes, std::uint32_t tag) {
-  ReadPool::Read* const write = take_free(offset, tag);
+bool PooledIo::add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                         std::size_t bytes, std::uint32_t tag) {
+  IoPool::Request* const write = take_free(offset, tag);
   if (write == nullptr) return false;
   write->to_write = file;
   write->from = {from, bytes};
   return true;
 }
 
-ReadPool::Read* PooledReads::take_free(std::uint64_t offset, std::uint32_t tag) {
+IoPool::Request* PooledIo::take_free(std::uint64_t offset, std::uint32_t tag) {
   if (free_ == nullptr || is_of_parent()) return nullptr;
-  ReadPool::Read* const read = free_;
-  free_ = std::exchange(read->next, nullptr);
-  read->offset = offset;
-  read->done = Done{tag, 0};
-  (added_first_ == nullptr ? added_first_ : added_last_->next) = read;
-  added_last_ = read;
+  IoPool::Request* const request = free_;
+  free_ = std::exchange(request->next, nullptr);
+  request->offset = offset;
+  request->done = Done{tag, 0};
+  (added_first_ == nullptr ? added_first_ : added_last_->next) = request;
+  added_last_ = request;
   ++added_count_;
   ++count_;
-  return read;
+  return request;
 }
 
-void PooledReads::send() {
+void PooledIo::send() {
   if (added_count_ == 0 || is_of_parent()) return;
   pool_->send(std::exchange(added_first_, nullptr), added_last_, std::exchange(added_count_, 0));
 }
 
-bool PooledReads::next(bool waits, Done* done) {
+bool PooledIo::next(bool waits, Done* done) {
   if (count_ == 0 || is_of_parent()) return false;
   // order: relaxed; the lock below makes visible what the Reader did.
   const auto has_ended = [&] { return ended_.load_relaxed() != nullptr; };
@@ -144,14 +144,14 @@ bool PooledReads::next(bool waits, Done* done) {
     send();
     pool_->runtime_->wait(&ended_point_, base::Runtime::kForever, has_ended);
   }
-  ReadPool::Read* read = nullptr;
+  IoPool::Request* request = nullptr;
   {
     const std::lock_guard lock(pool_->mutex_);
-    read = ended_.load_relaxed();  // order: relaxed; changed under the lock only
-    ended_.store_relaxed(read->next);  // order: relaxed; under the lock
+    request = ended_.load_relaxed();      // order: relaxed; changed under the lock only
+    ended_.store_relaxed(request->next);  // order: relaxed; under the lock
   }
-  *done = read->done;
-  read->next = std::exchange(free_, read);
+  *done = request->done;
+  request->next = std::exchange(free_, request);
   --count_;
   return true;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// UringReads: a ReadQueue on io_uring. Reads and writes go to the system together, and their
+// UringIo: an IoQueue on io_uring. Reads and writes go to the system together, and their
 // completions are found in memory that the system shares with the process. Containers often refuse
-// io_uring; pooled_reads.h has the queue for them.
+// io_uring; pooled_io.h has the queue for them.
 
 #include <liburing.h>
 #include <sys/uio.h>
@@ -10,21 +10,21 @@
 #include <memory>
 
 #include "foedus-core/base/system/process.h"
-#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/io_queue.h"
 
 namespace foedus::device {
 
-class UringReads final : public ReadQueue {
+class UringIo final : public IoQueue {
  public:
   // Returns null if the system refuses io_uring, or has no memory for it.
-  static std::unique_ptr<UringReads> make();
-  ~UringReads() override;
-  UringReads(const UringReads&) = delete;
-  UringReads& operator=(const UringReads&) = delete;
+  static std::unique_ptr<UringIo> make();
+  ~UringIo() override;
+  UringIo(const UringIo&) = delete;
+  UringIo& operator=(const UringIo&) = delete;
 
   // REQUIRES: `file` is a PosixFile.
-  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
-           std::size_t count, std::uint32_t tag) override;
+  bool add_read(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+                std::size_t count, std::uint32_t tag) override;
   bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
                  std::size_t bytes, std::uint32_t tag) override;
   void send() override;
@@ -33,7 +33,7 @@ class UringReads final : public ReadQueue {
  private:
   static constexpr std::uint32_t kPartsUnsentMax = 4 * kPartsMax;
 
-  UringReads() = default;
+  UringIo() = default;
   void note_added(const std::shared_ptr<const File>& file, std::uint32_t tag);
   bool is_of_parent() const { return generation_ != base::process_generation(); }
 
@@ -44,8 +44,8 @@ class UringReads final : public ReadQueue {
   // Added and not sent yet, in the order of the ring. The system copies their parts when it takes
   // them.
   std::uint32_t unsent_count_ = 0;
-  std::uint32_t unsent_[kReadsMax] = {};  // their tags
-  std::shared_ptr<const File> files_[kReadsMax];  // their files; once sent, the system has them
+  std::uint32_t unsent_[kRequestsMax] = {};          // their tags
+  std::shared_ptr<const File> files_[kRequestsMax];  // their files; once sent, the system has them
   std::uint32_t parts_count_ = 0;
   iovec parts_[kPartsUnsentMax] = {};
 };
