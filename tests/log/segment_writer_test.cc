@@ -303,6 +303,18 @@ TEST(SegmentWriterTest, a_frame_is_refused_while_the_length_of_the_file_cannot_b
   }
 }
 
+// Goal: the next incarnation begins above all epochs of a crashed segment, also if the last frame
+// has older ones, as frames of several rings do.
+TEST(SegmentWriterTest, a_tail_has_the_newest_epoch_of_all_its_frames) {
+  FailingDevice device;
+  Segment segment(&device, kSmall.segment_bytes);
+  ASSERT_OK(segment.append_and_sync({{50, 200, false, kNoMark}, {20, 200, false, kNoMark}}));
+  const Result<Found> found = look(&device);
+  ASSERT_OK(found.status());
+  EXPECT_EQ(found->epochs, (std::vector<std::uint64_t>{50, 20}));
+  EXPECT_EQ(found->tail.newest_epoch, 50u);
+}
+
 // Goal: a seal does not have marks and epochs that were taken back.
 TEST(SegmentWriterTest, a_seal_says_nothing_of_what_was_taken_back) {
   FailingDevice device;
