@@ -53,6 +53,8 @@ TEST(DirectoryMarkTest, lines_that_are_not_those_of_a_mark_are_refused) {
     expect_refused(kTitle + kDatabase + "part " + digits + " path\n", "line 'part' is not");
   }
   expect_refused(kTitle + kDatabase + "part " + kDigits + "\n", "line 'part' is not");
+  expect_refused(kTitle + kDatabase + "part " + kDigits.substr(9) + "\n", "line 'part' is not");
+  expect_refused(kTitle + kDatabase + "part \n", "line 'part' is not");
   expect_refused(kTitle + kDatabase + "part " + kDigits + "-path\n", "line 'part' is not");
   for (const std::string code : {"%", "%4", "%g4", "%4g"}) {
     expect_refused(kTitle + kDatabase + "part " + kDigits + " path" + code + "\n",

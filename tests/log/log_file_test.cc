@@ -23,7 +23,8 @@ TEST(LogFileTest, segment_names_are_parsed_as_they_are_made) {
   EXPECT_EQ(parsed->number, kSegmentNumberMax);
   for (const char* const name : {"", "log", "log-", "log-1", "log-1-", "log--00000001",
                                  "log-1-0000001", "log-1-000000001", "log-1-0000000x",
-                                 "log-01-00000001", "log-1-00000001 ", "xlog-1-00000001"}) {
+                                 "log-01-00000001", "log-1-00000001 ", "xlog-1-00000001",
+                                 "log-1-100000000", "log-100000000-00000001"}) {
     EXPECT_FALSE(parse_segment_name(name).has_value()) << name;
   }
 }

@@ -63,6 +63,42 @@ TEST(LogStartTest, a_start_without_the_sync_of_its_directory_is_an_error) {
   EXPECT_EQ(run.start().code(), ErrorCode::kIoError);
 }
 
+// Goal: a directory without a log gets its first segment only after the savepoint that counts it
+// was written and synced. So a start that failed can be made again. Method: each call of a first
+// start up to there fails once.
+TEST(LogStartTest, a_first_start_without_a_savepoint_is_an_error_and_can_be_made_again) {
+  std::map<Call, std::uint64_t> calls;
+  {
+    FailingDevice device;
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    bool has_segment = false;
+    device.set_observer([&](const ::foedus::testing::CallSeen& call) {
+      has_segment = has_segment || (call.kind == Call::kCreate && calls[call.kind] == 1);
+      if (!has_segment) ++calls[call.kind];
+    });
+    ASSERT_OK(run.start());
+    device.set_observer(nullptr);
+  }
+  for (const Call kind : {Call::kCreate, Call::kWrite, Call::kSync, Call::kSyncDirectory}) {
+    EXPECT_GE(calls[kind], 1u);
+    for (std::uint64_t skip = 0; skip < calls[kind]; ++skip) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + " " + std::to_string(skip));
+      FailingDevice device;
+      {
+        LogRun run(&device);
+        ASSERT_OK(run.open());
+        device.fail(kind, skip, EIO);
+        EXPECT_EQ(run.start().code(), ErrorCode::kIoError);
+      }
+      device.crash_process();
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
+    }
+  }
+}
+
 TEST(LogStartTest, a_seal_says_whether_a_recovery_has_made_it) {
   for (const bool is_closed : {false, true}) {
     FailingDevice device;

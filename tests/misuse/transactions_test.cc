@@ -81,6 +81,21 @@ TEST(TxnMisuseTest, a_moved_session_begins_nothing) {
   Session session = must(db->new_session());
   const Session moved = std::move(session);
   EXPECT_EQ(session.begin().status().code(), ErrorCode::kClosed);  // NOLINT: the mistake
+  must(db->close());
+  EXPECT_EQ(session.begin().status().code(), ErrorCode::kClosed);  // NOLINT: the mistake
+}
+
+TEST(TxnMisuseTest, a_database_without_a_log_commits_and_knows_that_it_is_closed) {
+  Options options = testing::small_options("");
+  options.log.kind = Logging::kNone;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("t"));
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  must(txn.put(tree, key(1u), 1u));
+  must(txn.commit());
+  must(db->close());
+  EXPECT_EQ(db->wait_durable().code(), ErrorCode::kClosed);
 }
 
 TEST(TxnMisuseTest, a_session_has_one_transaction_at_a_time) {
