@@ -14,7 +14,7 @@ page::Tid mark_being_written(occ::TxnContext* txn) {
   std::uint64_t newest = 0;
   for (const occ::WriteEntry& entry : txn->sets().writes().entries()) {
     // order: relaxed, the fence of enter_commit() comes next. No other thread changes the word
-    // while this session holds the lock (P2).
+    // while the committing session holds the lock (P2).
     const page::Tid tid(entry.record->tid.load_relaxed());
     newest = std::max(newest, tid.word());
     entry.record->tid.store_relaxed(tid.with(page::Tid::kBeingWritten).word());

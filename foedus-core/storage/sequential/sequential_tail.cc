@@ -9,8 +9,8 @@ namespace foedus::storage::sequential {
 namespace {
 
 // The functions below that make a page return false if no page is free. True: the page was made, by
-// this session or another, or a page on the way was dropped. Then the caller searches again from
-// the root: once for each page that it lacks, and once for each drop.
+// the calling session or another, or a page on the way was dropped. Then the caller searches again
+// from the root: once for each page that it lacks, and once for each drop.
 
 // Makes the root of a storage that has none in memory. Returns false also if the storage was
 // dropped.
@@ -71,8 +71,8 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   return page;
 }
 
-// Makes the first page of this session's chain; *page stays null if the caller has to search again.
-// Takes the lock that drops take (S10), because the tail may have been null only while the
+// Makes the first page of the calling session's chain; *page stays null if the caller has to search
+// again. Takes the lock that drops take (S10), because the tail may have been null only while the
 // installer looked at the session's pin.
 [[gnu::cold]] bool start_chain(occ::TxnContext& ctx, occ::StorageControl* control,
                                HeadsPage* heads, Chain* chain, SequentialPage** page) {
@@ -95,7 +95,8 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   return true;
 }
 
-// Links a page after the last one of this session's chain, and returns it. Null: out of pages.
+// Links a page after the last one of the calling session's chain, and returns it. Null: out of
+// pages.
 SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Chain* chain,
                           SequentialPage* last) {
   if (!ctx.sets().pages().is_empty()) ctx.sets().pages().reserve(1);
@@ -135,8 +136,8 @@ SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* contro
     }
     auto* const heads = page_of<HeadsPage>(ctx.pool(), heads_id.word());
     Chain* const chain = &heads->chains[ctx.session() % HeadsPage::kChains];
-    // order: acquire; another thread may have had this session's number before, and have stored the
-    // tail.
+    // order: acquire; another thread may have had the calling session's number before, and have
+    // stored the tail.
     const std::uint64_t tail_id = chain->tail.load_acquire();
     if (tail_id == 0) [[unlikely]] {
       SequentialPage* first = nullptr;

@@ -12,14 +12,15 @@
 
 namespace foedus::storage::sequential {
 
-// Returns the last page of this session's chain, with room for the payload. Null: out of pages, or
-// the storage was dropped. REQUIRES: the session is pinned (S10), or no snapshot is installed yet.
+// Returns the last page of the calling session's chain, with room for the payload. Null: out of
+// pages, or the storage was dropped. REQUIRES: the session is pinned (S10), or no snapshot is
+// installed yet.
 SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::uint32_t payload_bytes);
 
 // Adds one to what `page` counts, and to the transaction's own entry of the page, so that the
-// change is no conflict for it. REQUIRES: the page's lock is held, or this session alone changes
-// its version (S1).
+// change is no conflict for it. REQUIRES: the page's lock is held, or the calling session alone
+// changes its version (S1).
 inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
   const page::PageVersion before = page->load_version();
   page->store_version(before.plus_key());

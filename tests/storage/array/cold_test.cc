@@ -14,8 +14,8 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array/composer.h"
 #include "tests/base/test_seed.h"
+#include "tests/storage/array/gleaned_array.h"
 #include "tests/storage/array/reads.h"
 #include "tests/storage/gleaned.h"
 #include "tests/testing/at_sync_point.h"
@@ -23,21 +23,6 @@
 
 namespace foedus::storage::array::cold_test {
 namespace {
-
-storage_meta::StorageMeta meta_of(std::uint64_t records) {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kArray;
-  meta.records = records;
-  meta.payload_bytes = 8;
-  return meta;
-}
-
-Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                     gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose_array(composition, {}, records));
-  return gleaner::join_array(composition, subtrees);
-}
 
 class ArrayColdTest : public ::testing::Test {
  protected:
@@ -84,7 +69,7 @@ class ArrayColdTest : public ::testing::Test {
   }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 
-  Gleaned all_{meta_of(kRecords), compose, install};
+  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
 };
 
 TEST_F(ArrayColdTest, at_rest_no_volatile_page_is_left) {

@@ -3,8 +3,8 @@
 // Memory runs out within a change: no page is lost.
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array/composer.h"
 #include "tests/faults/memory_faults.h"
+#include "tests/storage/array/gleaned_array.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::array::memory_test {
@@ -12,19 +12,9 @@ namespace {
 
 constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
 
-storage_meta::StorageMeta meta_of_test() {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kArray;
-  meta.records = kRecords;
-  meta.payload_bytes = 8;
-  return meta;
-}
-
-Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                     gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose_array(composition, {}, records));
-  return gleaner::join_array(composition, subtrees);
+Status put_into(Gleaned* all, std::uint64_t value) {
+  return write_at(all->session(0).ctx(), all->control(), 7, 0,
+                  {reinterpret_cast<const char*>(&value), sizeof(value)});
 }
 
 // Goal: a copy of a cold page is freed if the transaction cannot remember the pointers that it has
@@ -32,11 +22,8 @@ Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
 // writes it. Each interior page of its path has more pointers to remember than the pointer set has
 // space for.
 TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
-  Gleaned all(meta_of_test(), compose, install);
-  const auto put = [&](std::uint64_t value) {
-    return write_at(all.session(0).ctx(), all.control(), 7, 0,
-                    {reinterpret_cast<const char*>(&value), sizeof(value)});
-  };
+  Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
+  const auto put = [&](std::uint64_t value) { return put_into(&all, value); };
   all.session(0).begin();
   ASSERT_TRUE(put(1).is_ok());
   ASSERT_TRUE(all.session(0).commit().is_ok());
@@ -65,11 +52,8 @@ TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
 
 // Goal: a write that gets no page changes nothing, and succeeds when there is one.
 TEST(ArrayMemoryTest, a_write_without_a_page_for_its_copy_is_refused) {
-  Gleaned all(meta_of_test(), compose, install);
-  const auto put = [&](std::uint64_t value) {
-    return write_at(all.session(0).ctx(), all.control(), 7, 0,
-                    {reinterpret_cast<const char*>(&value), sizeof(value)});
-  };
+  Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
+  const auto put = [&](std::uint64_t value) { return put_into(&all, value); };
   all.session(0).begin();
   ASSERT_TRUE(put(1).is_ok());
   ASSERT_TRUE(all.session(0).commit().is_ok());
@@ -92,7 +76,7 @@ TEST(ArrayMemoryTest, a_page_that_cannot_be_filled_is_given_back) {
   for (const bool is_forged : {false, true}) {
     unsigned spent = 0;
     for (unsigned calls = 0; calls < 4; ++calls) {
-      Gleaned all(meta_of_test(), compose, install);
+      Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
       const auto put = [&](std::uint64_t value) {
         return write_at(all.session(0).ctx(), all.control(), 7, 0,
                         {reinterpret_cast<const char*>(&value), sizeof(value)});

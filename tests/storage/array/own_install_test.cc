@@ -9,31 +9,16 @@
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/array/composer.h"
+#include "tests/storage/array/gleaned_array.h"
 #include "tests/storage/gleaned.h"
 #include "tests/testing/at_sync_point.h"
 
 namespace foedus::storage::array::own_install_test {
 namespace {
 
-storage_meta::StorageMeta meta_of(StorageKind kind) {
-  storage_meta::StorageMeta meta;
-  meta.kind = kind;
-  if (kind != StorageKind::kArray) return meta;
-  meta.records = 60'000;  // two levels of interior pages
-  meta.payload_bytes = 8;
-  return meta;
-}
-
-Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                     gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose_array(composition, {}, records));
-  return gleaner::join_array(composition, subtrees);
-}
-
 class ArrayOwnInstallTest : public ::testing::Test {
  protected:
+  static constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
   static constexpr std::uint64_t kFar = 50'000;  // below another child of the root
 
   std::string get(std::uint32_t session, std::uint64_t index) {
@@ -64,7 +49,7 @@ class ArrayOwnInstallTest : public ::testing::Test {
     return value;
   }
 
-  Gleaned all_{meta_of(StorageKind::kArray), compose, install};
+  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
 };
 
 // Goal: a transaction commits that has read below the root and makes pages where there are none,
@@ -106,7 +91,9 @@ TEST_F(ArrayOwnInstallTest, a_page_of_another_storage_is_not_made_volatile) {
 // Goal: own writes are looked for in the array alone when pages of it were dropped. Method: another
 // session has moved the record of an own write to a Master-Tree.
 TEST_F(ArrayOwnInstallTest, own_writes_elsewhere_stay_as_they_are) {
-  occ::StorageControl* const tree = all_.all().make(meta_of(StorageKind::kMasstree));
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kMasstree;
+  occ::StorageControl* const tree = all_.all().make(meta);
   const auto put_in_tree = [&](std::uint32_t session, std::string_view key) {
     const Status status = masstree::write_whole(all_.session(session).ctx(), tree,
                                                 WriteMode::kPut, key, std::string(300, 'x'));

@@ -10,8 +10,8 @@
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "gleaner/compose/array/composer.h"
 #include "tests/base/test_seed.h"
+#include "tests/storage/array/gleaned_array.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::array::snapshot_read_test {
@@ -19,21 +19,6 @@ namespace {
 
 constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
 constexpr std::uint32_t kReader = 3;
-
-storage_meta::StorageMeta meta() {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kArray;
-  meta.records = kRecords;
-  meta.payload_bytes = 8;
-  return meta;
-}
-
-Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                     gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose_array(composition, {}, records));
-  return gleaner::join_array(composition, subtrees);
-}
 
 class ArraySnapshotReadTest : public ::testing::Test {
  protected:
@@ -64,7 +49,7 @@ class ArraySnapshotReadTest : public ::testing::Test {
     }
   }
 
-  Gleaned all_{meta(), compose, install};
+  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
   Model model_;
 };
 
