@@ -37,7 +37,8 @@
 // Isolation::kSnapshot never sees such a state.
 //
 // Keys and payloads that are passed in are copied. References that a call returns are valid as its
-// comment says.
+// comment says. A read that fails, also with kNotFound, may have changed the memory that was passed
+// for its result.
 
 #include <cstddef>
 #include <cstdint>
