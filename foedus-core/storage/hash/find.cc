@@ -31,24 +31,10 @@ bool needs_relocation(occ::TxnContext& ctx, const occ::StorageControl* control,
   return birth->concerns(ctx.begin_epoch(), ctx.session());
 }
 
-// Replaces the page-version of a moved bin by those of its successors as they were born. Returns
-// false if entry `i` is of no moved bin of this storage, or if the bin had changed before it moved.
-bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
-  if (i == ctx.sets().pages().entries().size()) return false;
-  const occ::PageEntry entry = ctx.sets().pages().entries()[i];
-  if (entry.storage != control) return false;
-  auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
-  const page::PageVersion now = bin->header.load_version();
-  if (!now.is_moved() || now.counts() != entry.observed) return false;
-  // order: relaxed twice, stored before the moved flag.
-  HashBinPage* const first = bin_of(ctx.pool(), bin->successors[0].load_relaxed());
-  const std::uint64_t second_id = bin->successors[1].load_relaxed();
-  follow_version(ctx, i, first, second_id == 0 ? nullptr : bin_of(ctx.pool(), second_id));
-  return true;
-}
-
-}  // namespace
-
+// Replaces entry `i` of the page-version set, whose bin has moved, by entries of the successors as
+// they were born. REQUIRES: the entry was true when the bin moved. If both bins of a merge were
+// remembered, `first` has an entry already: then the two become one, and entries after `i` may
+// change places. `second`: null if there is one successor.
 void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second) {
   occ::PageSet& set = ctx.sets().pages();
   occ::StorageControl* const control = set.entries()[i].storage;
@@ -68,6 +54,24 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, Has
   if (second == nullptr) return;
   set.add(&second->header, page::PageVersion(second->header.birth_version), control);
 }
+
+// Replaces the page-version of a moved bin by those of its successors as they were born. Returns
+// false if entry `i` is of no moved bin of this storage, or if the bin had changed before it moved.
+bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
+  if (i == ctx.sets().pages().entries().size()) return false;
+  const occ::PageEntry entry = ctx.sets().pages().entries()[i];
+  if (entry.storage != control) return false;
+  auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
+  const page::PageVersion now = bin->header.load_version();
+  if (!now.is_moved() || now.counts() != entry.observed) return false;
+  // order: relaxed twice, stored before the moved flag.
+  HashBinPage* const first = bin_of(ctx.pool(), bin->successors[0].load_relaxed());
+  const std::uint64_t second_id = bin->successors[1].load_relaxed();
+  follow_version(ctx, i, first, second_id == 0 ? nullptr : bin_of(ctx.pool(), second_id));
+  return true;
+}
+
+}  // namespace
 
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control) {
   // The loop also comes to the entries that follow_page() adds.

@@ -35,7 +35,7 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
                   std::uint64_t hash, KeyPosition* found);
 
 // Updates the entries of this transaction: writes whose records other sessions moved or dropped,
-// and page-versions of bins that others replaced. Otherwise the transaction would not find its own
+// and page-versions of bins that were replaced. Otherwise the transaction would not find its own
 // writes, and its own inserts would look like phantoms. `birth`: that of the bin that was found.
 // *moved: writes were updated, so the caller searches again.
 Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
@@ -43,11 +43,5 @@ Status relocate_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch bi
 // Updates the page-versions alone. insert() calls it too, before the transaction inserts into a bin
 // to which records came since it began. It may allocate memory.
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control);
-
-// Replaces entry `i` of the page-version set, whose bin has moved, by entries of the successors as
-// they were born. REQUIRES: the entry was true when the bin moved. If both bins of a merge were
-// remembered, `first` has an entry already: then the two become one, and entries after `i` may
-// change places. `second`: null if there is one successor.
-void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second);
 
 }  // namespace foedus::storage::hash

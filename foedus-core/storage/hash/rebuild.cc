@@ -70,7 +70,6 @@ class Replacement {
   bool copy(const Member& member, HashBinPage* to);
   void give_up();
   void move_members();
-  void follow_page_version(const HashBinPage* bin);
   void mark_moved(HashBinPage* bin);
   void give_birth();
   void unlock_from(std::uint32_t begin);
@@ -239,17 +238,6 @@ void Replacement::move_members() {
   }
 }
 
-// Replaces this transaction's page-version of the bin, if it is still true, by those of the
-// successors.
-void Replacement::follow_page_version(const HashBinPage* bin) {
-  occ::PageSet& set = ctx_.sets().pages();
-  occ::PageEntry* const entry = set.find(&bin->header);
-  if (entry == nullptr || entry->page != &bin->header) return;
-  if (entry->observed != bin->header.load_version().counts()) return;
-  follow_version(ctx_, static_cast<std::size_t>(entry - set.entries().data()), successors_.first,
-                 successors_.second);
-}
-
 void Replacement::mark_moved(HashBinPage* bin) {
   // order: relaxed twice, the release of the moved flag makes them visible.
   bin->successors[0].store_relaxed(successors_.first->header.page_id);
@@ -278,7 +266,6 @@ void Replacement::publish() {
     bin->header.store_version(page::PageVersion(bin->header.birth_version));
     bin->birth.store_release(moves::kNotBorn.word());  // order: not reachable by others yet
   }
-  follow_page_version(bin_);
   if (buddy_ == nullptr) {
     // Once the bin is marked moved, other sessions can reach its successors, but no pointers lead
     // to these yet. A session that holds their locks could change such a pointer (H2), so they are
@@ -291,7 +278,6 @@ void Replacement::publish() {
     FOEDUS_SYNC_POINT("hash:moved");
     return replace_bin(source_, bin_, successors_);
   }
-  follow_page_version(buddy_);
   const occ::LockGuard guard(&successors_.first->header.lock);  // H6
   mark_moved(bin_);
   FOEDUS_SYNC_POINT("hash:half_moved");

@@ -100,6 +100,17 @@ TEST_F(HashOwnMovesTest, an_insert_of_others_before_an_own_merge_is_a_phantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
+// Goal: such a phantom stays one when the transaction inserts into the merged bin.
+TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_merge_hides_no_insert_of_others) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  put_alone(2, missed_, "theirs");
+  fill_bin_of(1, row_of_buddy_);
+  ASSERT_EQ(bin_of(missed_), bin_of(row_of_buddy_));
+  ASSERT_TRUE(put(1, key_in(0, 3), "mine").is_ok());
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+}
+
 // Goal: a miss in a bin that others have moved counts until the successor is dropped, too: then the
 // key may come to another bin.
 TEST_F(HashOwnMovesTest, an_insert_of_others_where_a_successor_was_dropped_is_a_phantom) {
