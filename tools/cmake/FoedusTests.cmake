@@ -79,10 +79,13 @@ function(foedus_cc_tests)
     target_link_libraries(foedus_testing INTERFACE foedus_internal GTest::gtest GTest::gmock)
   endif()
   # Half of a test's compilation is these headers, and much of the rest is the optimizer's work on
-  # assertions. Below -O1, calls of inline functions slow some tests down by more than is saved. The
+  # assertions. With -O0, calls of inline functions slow some tests down by more than is saved. The
   # build no longer shows that a test includes all that it uses. GCC's flow analysis gives false
   # reports for code of precompiled headers, so its warnings are no errors in tests.
-  set(test_options -O1)
+  set(test_options -Og)
+  if(FOEDUS_SANITIZE)
+    set(test_options -O1)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND test_options -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow
       -Wno-error=stringop-overread -Wno-error=array-bounds -Wno-error=null-dereference)
@@ -119,7 +122,8 @@ function(foedus_cc_tests)
     list(GET sources_of_${program} 0 file)
     add_executable(${program} ${sources_of_${program}})
     set_target_properties(${program} PROPERTIES
-      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests"
+      UNITY_BUILD_BATCH_SIZE 12)
     target_link_libraries(${program} PRIVATE foedus_testing GTest::gtest_main)
     target_compile_options(${program} PRIVATE ${test_options})
     target_precompile_headers(${program} REUSE_FROM foedus_testing_headers)
@@ -140,19 +144,19 @@ function(foedus_cc_tests)
 endfunction()
 
 # foedus_program_of(<file> <labels> <program> <filter>): the executable of a test, and the
-# --gtest_filter of the file's cases. The tests of a folder are two executables: sanitizers build
-# only the one whose labels they run. A suite belongs to one file of the folder. Half of a
-# compilation is headers, so several files are compiled as one, and each has a namespace of its
-# name. With CMAKE_UNITY_BUILD=OFF each file is an executable.
+# --gtest_filter of the file's cases. The tests below a first folder are one executable. A
+# sanitizer's build has two, and builds only the one whose labels it runs. A suite belongs to one
+# file of them. Half of a compilation is headers, so several files are compiled as one, and each has
+# a namespace of its name. With CMAKE_UNITY_BUILD=OFF each file is an executable.
 function(foedus_program_of file labels result_program result_filter)
   string(REGEX REPLACE "\\.cc$" "" program "${file}")
   set(filter "")
   file(STRINGS "${file}" own LIMIT_COUNT 20 REGEX "^// *ctest-program: *own$")
   if(CMAKE_UNITY_BUILD AND NOT own)
-    get_filename_component(program "${file}" DIRECTORY)
+    string(REGEX MATCH "^[^/]+" program "${file}")
     set(part "_tests")
     foreach(label IN LISTS FOEDUS_SANITIZED_LABELS)
-      if(label IN_LIST labels)
+      if(FOEDUS_SANITIZE AND label IN_LIST labels)
         set(part "_sanitized_tests")
       endif()
     endforeach()

@@ -35,7 +35,7 @@ class TreeLife {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kMasstree;
     meta.name = "tree";
-    tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+    tree = foedus::internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
     session = must(engine->take_session());
   }
 
