@@ -115,7 +115,7 @@ class OneMapper {
         memory_(2 * kInboxBytes),
         inboxes_{Inbox(&runtime, memory_.data(), kInboxBytes, 2),
                  Inbox(&runtime, memory_.data() + kInboxBytes, kInboxBytes, 2)},
-        mapper(&runtime, &finished_, &table_, &source_, {&inboxes_[0], &inboxes_[1]},
+        mapper(&runtime, &finished, &table_, &source_, {&inboxes_[0], &inboxes_[1]},
                {.covered = Epoch(kCoveredEpoch), .newest = Epoch(kNewestEpoch)}) {}
 
   Inbox& inbox(int i) { return inboxes_[i]; }
@@ -133,11 +133,11 @@ class OneMapper {
   }
 
  public:
-  foedus::testing::ManualRuntime runtime;
+  WakesCounted runtime;
+  base::WaitPoint finished;
 
  private:
   const PartitionTable table_ = RandomLog::table(2, 10);
-  base::WaitPoint finished_;
   ListSource source_;
   base::LineVector<char> memory_;
   Inbox inboxes_[2];
@@ -219,6 +219,21 @@ TEST(MapperTest, a_mapper_that_waits_for_room_has_no_block_anywhere) {
   one.mapper.step();
   EXPECT_TRUE(consumer.has_first);
   one.runtime.stop(&consumer);
+  one.runtime.stop(&waker);
+}
+
+// A glean whose progress is not asked for waits without a limit.
+TEST(MapperTest, its_end_wakes_the_thread_that_waits_for_it) {
+  OneMapper one({OneMapper::of_partition(0, 11, 0)});
+  Waker waker;
+  one.inbox(0).set_consumer(&waker);
+  one.inbox(1).set_consumer(&waker);
+  one.runtime.start(&waker);
+  while (!one.mapper.is_done()) {
+    EXPECT_EQ(one.runtime.wakes_of(&one.finished), 0u);
+    one.mapper.step();
+  }
+  EXPECT_EQ(one.runtime.wakes_of(&one.finished), 1u);
   one.runtime.stop(&waker);
 }
 

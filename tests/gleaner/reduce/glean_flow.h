@@ -2,6 +2,7 @@
 // Mappers and reducers, stepped by one thread in an order that a seed decides.
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,6 +42,17 @@ class ListSource : public RecordSource {
   std::size_t next_ = 0;
   std::unique_ptr<std::uint64_t[]> current_;
   Status end_;
+};
+
+// A ManualRuntime that counts wakes, by the wait point.
+class WakesCounted : public foedus::testing::ManualRuntime {
+ public:
+  using ManualRuntime::ManualRuntime;
+  void wake(base::WaitPoint* point) override { ++wakes_[point]; }
+  std::uint64_t wakes_of(base::WaitPoint* point) { return wakes_[point]; }
+
+ private:
+  std::map<base::WaitPoint*, std::uint64_t> wakes_;
 };
 
 struct Flow {
@@ -129,6 +141,9 @@ class GleanFlow {
     return sum;
   }
 
+  // Returns how often a thread was woken that waits for the end of the tasks.
+  std::uint64_t wakes() { return runtime_.wakes_of(&finished_); }
+
   foedus::testing::FailingDevice device;
   std::vector<std::unique_ptr<Reducer>> reducers;
   std::vector<std::unique_ptr<ListSource>> sources;
@@ -156,7 +171,7 @@ class GleanFlow {
 
   const Flow flow_;
   const PartitionTable* const table_;
-  foedus::testing::ManualRuntime runtime_;
+  WakesCounted runtime_;
   base::Random random_;
   base::WaitPoint finished_;
   std::vector<std::unique_ptr<base::LineVector<char>>> memory_;

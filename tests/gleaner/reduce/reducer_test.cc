@@ -42,6 +42,17 @@ TEST(ReducerTest, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_
   EXPECT_TRUE(*spilled.read() == *in_memory.read());
 }
 
+// A glean whose progress is not asked for waits without a limit.
+TEST(ReducerTest, its_end_wakes_the_thread_that_waits_for_it) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(2, 5'000);
+  Flow flow = small_flow();
+  flow.partitions = 2;
+  GleanFlow glean(flow, &table, log.records);
+  ASSERT_TRUE(glean.run().is_ok());
+  EXPECT_EQ(glean.wakes(), glean.mappers.size() + glean.reducers.size());
+}
+
 // Goal: G19. Method: the log fills 1.1 to 3.4 halves of an inbox, in different orders of steps. So
 // it ends before and after the middle of a half, beside a half that is held, spilled, or about to
 // be, with and without runs.
