@@ -224,8 +224,10 @@ TEST_F(ReclaimTest, on_a_full_device_the_old_snapshot_stays) {
   std::uint64_t used = 0;
   for (const std::string& name : device->names()) used += device->bytes_of(name).size();
   device->set_capacity(used + 20 * page::kPageBytes);
+  const auto names = device->names();
   EXPECT_EQ(reclaim_and_remove(device.get(), manifest_).code(), ErrorCode::kOutOfSpace);
   EXPECT_EQ(expect_whole(device.get()), manifest_.number);
+  EXPECT_EQ(device->names(), names) << "what was written takes no space until the next try";
   device->set_capacity(~std::uint64_t{0});
   EXPECT_TRUE(reclaim_and_remove(device.get(), manifest_).is_ok());
   EXPECT_EQ(expect_whole(device.get()), SnapshotNumber{kGleans + 1});
