@@ -34,8 +34,7 @@ class History {
   }
 
   // Returns one word for each remaining record: type, TID, offset, and bytes.
-  std::string folded() {
-    KeyHistory history;
+  std::string folded(KeyHistory history = KeyHistory()) {
     for (std::size_t i = 0; i < records_.size(); ++i) {
       const auto* const log = reinterpret_cast<const log::LogRecord*>(records_[i].data());
       history.add({5, log, static_cast<std::uint32_t>(log->tid), log->tid});
@@ -136,6 +135,20 @@ TEST(CompactionTest, increments_that_overlap_otherwise_keep_their_order) {
 TEST(CompactionTest, an_increment_folds_into_the_write_around_it) {
   EXPECT_EQ(History().write(0, "A" + number(0x4041) + "B").increment(1, 0x0101).folded(),
             "W2@0:A" + number(0x4142) + "B");
+}
+
+// An empty write would have the place of the increment in an index of the changes.
+TEST(CompactionTest, an_empty_write_where_an_increment_begins_goes_with_the_write_over_both) {
+  for (const std::size_t indexed_from : {std::size_t{1}, ~std::size_t{0}}) {
+    EXPECT_EQ(History()
+                  .increment(0, 1)
+                  .increment(8, 2)
+                  .write(8, "")
+                  .increment(16, 3)
+                  .write(8, "01234567")
+                  .folded(KeyHistory(indexed_from)),
+              "I1@0:1 I4@16:3 W5@8:01234567");
+  }
 }
 
 TEST(CompactionTest, appends_are_never_about_the_same_key) {
