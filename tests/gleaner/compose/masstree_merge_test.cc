@@ -287,6 +287,21 @@ TEST(MasstreeMergeTest, untouched_keys_of_touched_pages_are_as_they_were) {
   EXPECT_EQ(table.seen->border_pages, border_pages);
 }
 
+// Goal: all keys of a page are copied together, whatever lies after its last slice. Method: the
+// page has one slice, which is 0, as unused places have. A glean that copies nothing would write
+// pages until its file is full.
+TEST(MasstreeMergeTest, untouched_keys_of_slice_0_alone_are_copied) {
+  MasstreeTable table;
+  for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {
+    table.put(std::string(zeroes, '\0'), payload_of(10, zeroes));
+  }
+  table.glean_and_check();
+  table.fail_append_after = 10;
+  table.put("z", "1");
+  table.glean_and_check();
+  EXPECT_EQ(table.written, 1u);
+}
+
 // Rows come after those of one key prefix, before others: full pages stay full.
 TEST(MasstreeMergeTest, ascending_inserts_leave_full_pages) {
   MasstreeTable table;
