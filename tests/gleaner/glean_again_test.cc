@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "foedus-core/engine/closed_directory.h"
+#include "foedus-core/snapshot/files/format.h"
+#include "foedus-core/snapshot/files/manifest.h"
 #include "gleaner/directory_glean.h"
 #include "tests/testing/test_database.h"
 
@@ -75,6 +77,30 @@ TEST(GleanAgainTest, a_composition_that_was_given_up_can_be_repeated) {
     EXPECT_GT(report.pages_written, 0u);
   }
   expect_rows(directory.path(), 2);
+}
+
+// Goal: a snapshot that builds on a lost one is not made (E27). Method: the manifest of the earlier
+// snapshot goes between two tries.
+TEST(GleanAgainTest, a_lost_manifest_is_noticed_when_a_composition_is_repeated) {
+  const testing::TestDirectory directory;
+  write(directory.path(), 1);
+  ASSERT_TRUE(glean_directory(directory.path(), {.socs = 1, .sink = {}}).is_ok());
+  write(directory.path(), 2);
+  const auto closed = testing::must(engine::ClosedDirectory::open({directory.path()}, 1, {}));
+  engine::GleanOrder order = closed->order();
+  bool gives_up = false;
+  order.is_given_up = [&gives_up] { return gives_up; };
+  const auto tail = testing::must(engine::sort_tail(std::move(order)));
+  GleanReport report;
+  gives_up = true;
+  EXPECT_EQ(tail->compose(&report).code(), ErrorCode::kClosed);
+  gives_up = false;
+  const snapshot::Manifest& lost = *closed->newest_manifest();
+  testing::must(closed->device()->remove(snapshot::manifest_name(lost.number)));
+  ASSERT_EQ(tail->compose(&report).code(), ErrorCode::kCorruption);
+  testing::must(snapshot::write_manifest(closed->device(), lost));
+  testing::must(tail->compose(&report));
+  EXPECT_EQ(report.records_composed, kRows);
 }
 
 }  // namespace
