@@ -4,10 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <thread>
 
 #include "foedus-core/base/system/sync_point.h"
+#include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"
@@ -123,6 +125,26 @@ TEST(RecoveryTest, files_of_the_last_storage_go_at_the_next_open) {
   EXPECT_EQ(must(db->open_masstree("new")).id(), 2u);
   db.reopen();
   EXPECT_EQ(must(db->open_masstree("new")).id(), 2u);
+}
+
+// Goal: a manifest that is missing is noticed. Method: the manifest is read, checked, and forgotten
+// where it lies, so that a look at it all the same would find its epoch.
+TEST(RecoveryTest, a_log_without_the_manifest_that_covers_its_removed_segments_is_refused) {
+  FailingDevice device;
+  for (int life = 0; life < 2; ++life) {
+    Small db(&device);
+    put(must(db.engine->take_session()), db.tree(), "row");
+    must(db.engine->gleaning()->scheduler().glean({}));
+    must(db.engine->close());
+  }
+  ManualRuntime runtime;
+  const auto log = must(log::Log::open(&device, &runtime, {}, {}));
+  std::optional<snapshot::Manifest> newest = must(engine::find_newest_manifest(&device));
+  ASSERT_TRUE(newest.has_value());
+  ASSERT_TRUE(log->removed_epoch_found().is_valid());
+  must(engine::check_together(&device, *log, newest));
+  newest.reset();
+  EXPECT_EQ(engine::check_together(&device, *log, newest).code(), ErrorCode::kCorruption);
 }
 
 // Goal: the order of transactions is that of their TIDs and not that of loggers or segments.
