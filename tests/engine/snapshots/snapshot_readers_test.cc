@@ -1,5 +1,5 @@
 // ctest-labels: concurrency
-// Transactions of snapshot isolation beside writers and gleans in threads of their own.
+// Transactions of snapshot isolation beside writers, also in threads of their own, and gleans.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -115,6 +115,37 @@ TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
   writer.join();
   reader_one.join();
   reader_two.join();
+}
+
+// Goal: a transaction on a snapshot holds no record lock, even if it is the retry of one that did.
+// Method: another transaction holds the lock of the second record, and so does not wait for that of
+// the first (O1).
+TEST(SnapshotReadersTest, a_retry_in_a_snapshot_locks_no_record) {
+  Options options = small_options("");
+  options.glean.interval_us = 0;  // when the test says so
+  TestDatabase db(options);
+  const Array array = must(db->open_array("array", 2, 8));
+  const auto put = [&](std::uint64_t i) {
+    must(db->transact([&](Txn& txn) { return txn.put(array, i, i); }));
+  };
+  put(0);
+  put(1);
+  must(db->glean());
+  Session session = must(db->new_session());
+  std::byte out[8];
+  Txn first = must(session.begin());
+  must(first.get_for_update(array, 0, out));
+  must(first.get(array, 1, out));
+  put(1);
+  EXPECT_EQ(first.commit().code(), ErrorCode::kConflict);
+  Txn retry = must(session.retry({.isolation = Isolation::kSnapshot, .newest_existing = true}));
+  must(db->transact(
+      [&](Txn& txn) -> Status {
+        FOEDUS_CHECK(txn.get_for_update(array, 1, out));
+        return txn.get_for_update(array, 0, out);
+      },
+      {.tries_max = 1}));
+  must(retry.commit());
 }
 
 }  // namespace
