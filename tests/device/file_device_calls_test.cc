@@ -98,6 +98,10 @@ ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
 
 ssize_t pread(int fd, void* to, size_t bytes, off_t offset) {
   if (calls.pread.fails()) return -1;
+  if (calls.pread.zeroes > 0) {
+    --calls.pread.zeroes;
+    return 0;
+  }
   if (calls.pread.bytes_max != 0) bytes = std::min(bytes, calls.pread.bytes_max);
   return ::syscall(SYS_pread64, fd, to, bytes, offset);
 }
@@ -270,6 +274,14 @@ TEST_F(FileDeviceCallsTest, a_write_that_fails_or_stands_still_is_an_error) {
   EXPECT_EQ(calls.pwritev.calls, 2);
 }
 
+TEST_F(FileDeviceCallsTest, a_write_of_no_bytes_asks_for_nothing) {
+  make_file();
+  const ConstBytes parts[] = {{"", 0}, {"", 0}};
+  EXPECT_TRUE(file_->write_parts_at(0, parts, 2).is_ok());
+  EXPECT_TRUE(file_->write_at(0, "", 0).is_ok());
+  EXPECT_EQ(calls.pwritev.calls, 0);
+}
+
 // Goal: a device that gets full within a block is full, not broken.
 TEST_F(FileDeviceCallsTest, a_direct_write_goes_on_where_a_block_begins) {
   const auto device = FileDevice::open(dir_, Facility::kTry);
@@ -331,6 +343,19 @@ TEST_F(FileDeviceCallsTest, a_read_of_parts_is_one_call_and_a_short_one_is_finis
   EXPECT_EQ(std::string(buffer, 4), "cdef");
   calls.preadv = {.error_number = EIO, .times = 1};
   EXPECT_EQ(file_->read_parts_at(0, whole, 2).status().error_number(), EIO);
+}
+
+// Goal: no byte goes to a wrong place if the file grows after a part met its end. Method: the call
+// that finds the end is answered as if the file ended in the first part.
+TEST_F(FileDeviceCallsTest, a_read_of_parts_ends_where_the_file_did) {
+  make_file();
+  ASSERT_TRUE(file_->write_at(0, "abcdefghij", 10).is_ok());
+  std::string bytes(8, '.');
+  const Bytes parts[] = {{bytes.data(), 4}, {bytes.data() + 4, 4}};
+  calls.preadv = {.bytes_max = 2};
+  calls.pread = {.zeroes = 1};
+  EXPECT_EQ(*file_->read_parts_at(0, parts, 2), 2u);
+  EXPECT_EQ(bytes, "ab......");
 }
 
 TEST_F(FileDeviceCallsTest, room_is_made_without_fallocate_and_never_by_cutting) {
