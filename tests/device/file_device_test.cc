@@ -119,6 +119,13 @@ TEST_F(FileDeviceTest, names_are_listed_renamed_and_removed) {
   EXPECT_EQ(names, (std::vector<std::string>{"b", std::string(FileDevice::kLockName)}));
 }
 
+TEST_F(FileDeviceTest, a_lock_file_that_cannot_be_opened_is_named_with_the_cause) {
+  std::filesystem::create_directories(dir_ + "/foedus.lock");
+  const Status refused = FileDevice::open(dir_, Facility::kOff).status();
+  EXPECT_EQ(refused.error_number(), EISDIR);
+  EXPECT_NE(refused.message().find(dir_ + "/foedus.lock"), std::string::npos) << refused.message();
+}
+
 TEST_F(FileDeviceTest, nothing_outside_the_directory_is_reached) {
   const auto device = open();
   std::ofstream(root_ + "/secret") << "secret";
