@@ -303,7 +303,6 @@ Status TieredDevice::move_extents() {
       FOEDUS_CHECK(move_of_file(name, known.map.get(), round + 1 == kRounds, &copy, &left));
     }
     hand_name_.clear();
-    hand_extent_ = 0;
   }
   return {};
 }
