@@ -347,6 +347,17 @@ TEST_F(StagingBufferTest, a_failed_write_is_dropped_too) {
   EXPECT_EQ(Staged::in_file(&disk, 1, 2), std::string(kBlockBytes, '\0'));
 }
 
+// Pages of another file wait in the open bucket, and cannot be flushed.
+TEST_F(StagingBufferTest, a_drop_of_a_file_with_nothing_staged_needs_no_flush) {
+  Staged staged(&disk, one_partition(2));
+  must(staged.open());
+  must(staged.write(2, 2));
+  disk.b().fail(Call::kWrite, 0, EIO, true);
+  must(staged->drop(staged.target(1).get()));
+  EXPECT_EQ(staged.staged(2, 2), 1);
+  disk.b().clear_faults();
+}
+
 TEST_F(StagingBufferTest, a_drop_that_cannot_flush_says_so) {
   Staged staged(&disk, one_partition(2));
   must(staged.open());
