@@ -11,20 +11,18 @@
 namespace foedus::device {
 
 std::unique_ptr<UringIo> UringIo::make() {
-  std::unique_ptr<UringIo> reads(new UringIo());
-  if (::io_uring_queue_init(kRequestsMax, &reads->ring_, 0) == 0) return reads;
-  reads->ring_.ring_fd = -1;
-  return nullptr;
+  std::unique_ptr<UringIo> queue(new UringIo());
+  if (::io_uring_queue_init(kRequestsMax, &queue->ring_, 0) != 0) return nullptr;
+  queue->open_ring_.reset(&queue->ring_);
+  return queue;
 }
 
-// Waits for what is in flight (V9). In a child of fork() it unmaps and closes the child's share
-// only.
+// Waits for what is in flight (V9), before the ring is unmapped and closed. In a child of fork()
+// that is the child's share only.
 UringIo::~UringIo() {
-  if (ring_.ring_fd < 0) return;
   Done done;
   while (next(true, &done)) {
   }
-  ::io_uring_queue_exit(&ring_);
 }
 
 bool UringIo::add_read(const std::shared_ptr<const File>& file, std::uint64_t offset,

@@ -33,12 +33,18 @@ class UringIo final : public IoQueue {
  private:
   static constexpr std::uint32_t kPartsUnsentMax = 4 * kPartsMax;
 
+  // Unmaps and closes a ring.
+  struct Exit {
+    void operator()(io_uring* ring) const { ::io_uring_queue_exit(ring); }
+  };
+
   UringIo() = default;
   void note_added(const std::shared_ptr<const File>& file, std::uint32_t tag);
   bool is_of_parent() const { return generation_ != base::process_generation(); }
 
   const std::uint64_t generation_ = base::process_generation();
   io_uring ring_ = {};
+  std::unique_ptr<io_uring, Exit> open_ring_;  // `ring_`; null: its setup has failed
   std::uint32_t count_ = 0;  // added and not given back
   bool is_broken_ = false;   // the system takes no more: next() gives what was not sent as failed
   // Added and not sent yet, in the order of the ring. The system copies their parts when it takes
