@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/crc32c.h"
 #include "tests/testing/staged_pages.h"
 
 namespace foedus::device::staging_recovery_test {
@@ -251,22 +252,26 @@ TEST_F(StagingRecoveryTest, a_damaged_slot_does_not_count_and_the_others_do) {
   }
 }
 
+// Returns the error of open() after damage to the only area. The error has the name of the area.
+Status refusal(const SpreadDisk& disk, const std::function<void(FailingDevice*)>& damage) {
+  const auto copy = disk.copy();
+  damage(&copy->a());
+  Staged again(copy.get(), one_partition(1));
+  Status opened = again.open();
+  EXPECT_FALSE(opened.is_ok());
+  EXPECT_NE(opened.message().find("staging-0"), std::string::npos) << opened.message();
+  return opened;
+}
+
 TEST_F(StagingRecoveryTest, a_damaged_area_is_refused_with_its_name) {
   {
     Staged staged(&disk, one_partition(1));
     must(staged.open());
     must(staged.write(1, 0, 3));
   }
-  const auto refusal = [&](const std::function<void(FailingDevice*)>& damage) {
-    const auto copy = disk.copy();
-    damage(&copy->a());
-    Staged again(copy.get(), one_partition(1));
-    const Status opened = again.open();
-    EXPECT_NE(opened.message().find("staging-0"), std::string::npos) << opened.message();
-    return opened.code();
-  };
   const auto flip = [&](std::uint64_t offset, unsigned bit) {
-    return refusal([=](FailingDevice* device) { device->flip_bit("staging-0", offset, bit); });
+    return refusal(disk, [=](FailingDevice* device) { device->flip_bit("staging-0", offset, bit); })
+        .code();
   };
   EXPECT_EQ(flip(0, 3), ErrorCode::kCorruption);
   EXPECT_EQ(flip(8, 1), ErrorCode::kWrongVersion);
@@ -275,8 +280,51 @@ TEST_F(StagingRecoveryTest, a_damaged_area_is_refused_with_its_name) {
   EXPECT_EQ(flip(kWordAt, 0), ErrorCode::kCorruption);  // "in use" becomes "empty"
   EXPECT_EQ(flip(kWordAt, 1), ErrorCode::kCorruption);
   EXPECT_EQ(flip(kWordAt + 7, 4), ErrorCode::kCorruption);
-  EXPECT_EQ(refusal([](FailingDevice* device) { device->set_size("staging-0", kSlotsAt); }),
-            ErrorCode::kCorruption);
+  const auto cut = [](FailingDevice* device) { device->set_size("staging-0", kSlotsAt); };
+  EXPECT_EQ(refusal(disk, cut).code(), ErrorCode::kCorruption);
+}
+
+// An area whose buckets are empty may be cut without the loss of a page, and is refused all the
+// same.
+TEST_F(StagingRecoveryTest, an_area_that_is_too_short_for_its_buckets_is_refused) {
+  ASSERT_TRUE(Staged(&disk, one_partition(2)).open().is_ok());
+  const std::uint64_t whole = disk.a().bytes_of("staging-0").size();
+  for (const std::uint64_t bytes :
+       {whole - 1, whole - kBlockBytes, kBlockBytes, kWordAt - 1, std::uint64_t{24}}) {
+    const Status refused =
+        refusal(disk, [=](FailingDevice* device) { device->set_size("staging-0", bytes); });
+    EXPECT_EQ(refused.code(), ErrorCode::kCorruption);
+    const std::string why =
+        "it has " + std::to_string(bytes) + " bytes, too few for 2 buckets of 4 slots";
+    EXPECT_NE(refused.message().find(why), std::string::npos) << refused.message();
+  }
+}
+
+// Returns a header with the right checksum, as FORMAT.md has it.
+std::string header_of(std::uint64_t magic, std::uint32_t buckets, std::uint32_t slots) {
+  std::uint64_t words[3] = {magic, 1, std::uint64_t{slots} << 32 | buckets};
+  words[1] |= std::uint64_t{base::crc32c(words, sizeof(words))} << 32;
+  return std::string(reinterpret_cast<const char*>(words), sizeof(words));
+}
+
+TEST_F(StagingRecoveryTest, a_forged_header_is_refused) {
+  constexpr std::uint64_t kMagic = 0x4749415453444546;
+  ASSERT_TRUE(Staged(&disk, one_partition(2)).open().is_ok());
+  const auto forge = [&](const std::string& header) {
+    const Status refused =
+        refusal(disk, [&](FailingDevice* device) { device->overwrite("staging-0", 0, header); });
+    EXPECT_EQ(refused.code(), ErrorCode::kCorruption);
+    return refused.message();
+  };
+  const auto bytes = disk.a().bytes_of("staging-0");
+  EXPECT_EQ(std::string(bytes.data(), 24), header_of(kMagic, 2, 4));
+  EXPECT_NE(forge(header_of(kMagic + 1, 2, 4)).find("it does not begin like an area"),
+            std::string::npos);
+  // These buckets have 2^64 bytes together, which no word tells from none.
+  EXPECT_NE(forge(header_of(kMagic, 1u << 20, 4'261'672'975))
+                .find("too few for 1048576 buckets of 4261672975 slots"),
+            std::string::npos);
+  EXPECT_NE(forge(header_of(kMagic, ~0u, ~0u)).find("too few for"), std::string::npos);
 }
 
 }  // namespace

@@ -72,10 +72,19 @@ Result<std::unique_ptr<StagingArea>> StagingArea::find(Device* device, std::stri
   if (header.crc != crc_of(header)) return damaged(file->path(), "the header's checksum is wrong");
   std::unique_ptr<StagingArea> area(new StagingArea({header.buckets, header.slots}));
   area->to_write_ = std::move(file);
-  FOEDUS_TRY(const std::uint64_t bytes, area->to_write_->size());
-  if (bytes < area->bucket_offset(header.buckets)) return damaged(area->path(), "it was cut");
+  FOEDUS_CHECK(area->check_size());
   FOEDUS_CHECK(area->open_to_read(device, name));
   return area;
+}
+
+// Checks that the file has all buckets. A header that was forged may name more of them than an
+// offset can tell, so the bytes are divided by those of a bucket.
+Status StagingArea::check_size() const {
+  FOEDUS_TRY(const std::uint64_t bytes, to_write_->size());
+  if (bytes >= kBlockBytes && (bytes - kBlockBytes) / bucket_bytes() >= shape_.buckets) return {};
+  return damaged(path(), "it has " + std::to_string(bytes) + " bytes, too few for " +
+                             std::to_string(shape_.buckets) + " buckets of " +
+                             std::to_string(shape_.slots) + " slots");
 }
 
 // Writes the header last: until it is there, the file holds nothing.
@@ -113,9 +122,12 @@ std::uint64_t StagingArea::head_bytes() const {
   return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
 }
 
+std::uint64_t StagingArea::bucket_bytes() const {
+  return head_bytes() + std::uint64_t{shape_.slots} * kBlockBytes;
+}
+
 std::uint64_t StagingArea::bucket_offset(std::uint32_t bucket) const {
-  const std::uint64_t bytes = head_bytes() + std::uint64_t{shape_.slots} * kBlockBytes;
-  return kBlockBytes + bucket * bytes;
+  return kBlockBytes + bucket * bucket_bytes();
 }
 
 // Returns the offset of a slot's key. The word of a bucket has a sector to itself.

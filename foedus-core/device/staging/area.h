@@ -88,7 +88,9 @@ class StagingArea {
 
   explicit StagingArea(const Shape& shape) : shape_(shape) {}
   Status open_to_read(Device* device, std::string_view name);
+  Status check_size() const;
   std::uint64_t head_bytes() const;
+  std::uint64_t bucket_bytes() const;
   std::uint64_t bucket_offset(std::uint32_t bucket) const;
   std::uint64_t key_offset(std::uint32_t bucket, std::uint32_t slot) const;
   std::uint64_t slot_offset(std::uint32_t bucket, std::uint32_t slot) const;
