@@ -451,5 +451,14 @@ TEST_F(SpreadDeviceTest, a_full_directory_is_out_of_space_and_stops_no_other) {
   must(put(spread.get(), kLog1));
 }
 
+// The directories have their marks already, so a removal after a restart writes nothing.
+TEST_F(SpreadDeviceTest, files_of_full_directories_can_be_removed_after_a_restart) {
+  must(put(spread_over(&main, {&a, &b}).get(), kLog0));
+  const auto again = spread_over(&main, {&a, &b});
+  for (FailingDevice* const device : {&main, &a, &b}) device->set_capacity(device->used_bytes());
+  must(again->remove(kLog0));
+  EXPECT_FALSE(a.exists(std::string(kLog0)));
+}
+
 }  // namespace
 }  // namespace foedus::device::spread_device_test
