@@ -187,6 +187,15 @@ TEST_F(SpreadDeviceTest, a_directory_of_another_database_is_refused) {
   EXPECT_EQ(main.digest() + a.digest() + b.digest() + other_main.digest(), before);
 }
 
+TEST_F(SpreadDeviceTest, a_new_database_does_not_take_a_directory_of_another_one) {
+  must(put(spread_over(&main, {&a}).get(), kLog0));
+  FailingDevice new_main("/new");
+  const Status refused = refusal(&new_main, {&a});
+  EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("/a belongs to another database"), std::string::npos)
+      << refused.message();
+}
+
 TEST_F(SpreadDeviceTest, a_directory_with_files_and_no_mark_is_refused) {
   for (const std::string name : {"log-0-00000001", "savepoint", "manifest-00000001"}) {
     FailingDevice found("/found");

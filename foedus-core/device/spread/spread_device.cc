@@ -112,16 +112,17 @@ Status SpreadDevice::look_at_other(Part* part) {
   FOEDUS_TRY(const auto mark, read_mark(part->device));
   bool is_named = false;
   if (mark.has_value()) {
-    const bool is_ours = found_mark_.has_value() && mark->database == found_mark_->database;
-    if (!mark->own.has_value() || !is_ours) {
+    // Without a mark in the main directory there is no database so far, and its identity is empty.
+    const DirectoryMark known = found_mark_.value_or(DirectoryMark());
+    if (!mark->own.has_value() || mark->database != known.database) {
       return refused("directory " + path + " belongs to another database than " + this->path() +
                      "; name another directory, or remove its files if that database is gone");
     }
     part->is_marked = true;
     part->mark.identity = *mark->own;
-    is_named = std::any_of(
-        found_mark_->parts.begin(), found_mark_->parts.end(),
-        [&](const DirectoryMark::Part& other) { return other.identity == *mark->own; });
+    is_named =
+        std::any_of(known.parts.begin(), known.parts.end(),
+                    [&](const DirectoryMark::Part& other) { return other.identity == *mark->own; });
   }
   if (is_named) return {};
   FOEDUS_TRY(const auto names, part->device->list());
