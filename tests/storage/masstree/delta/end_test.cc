@@ -72,6 +72,33 @@ TEST_F(DeltaEndTest, it_is_empty_when_no_row_is_there) {
   EXPECT_FALSE(is_empty());
 }
 
+// Method: a transaction puts more rows than a page holds, and no page is left for a new root when
+// the root has been split. The records of the old root are still those of rows that are not
+// committed.
+TEST_F(DeltaEndTest, it_is_not_empty_while_its_rows_are_in_twins_of_the_root) {
+  load_and_open();
+  page::SessionPages& session_pages = all_.session(0).pages();
+  std::vector<page::PageHeader*> pages;
+  begin(0);
+  {
+    const AtSyncPoint split("masstree:split_page_moved", [&] {
+      while (page::PageHeader* const page = session_pages.allocate()) pages.push_back(page);
+    });
+    for (unsigned i = 0; i <= BorderPage::kKeysMax; ++i) {
+      ASSERT_TRUE(put(0, key_of(i), "put").is_ok()) << i;
+      rows_[key_of(i)] = "put";
+    }
+    ASSERT_EQ(split.runs(), 1u);
+  }
+  expect_commit(0);
+  EXPECT_EQ(delta_pages(), 3u) << "the moved root and its twins";
+  EXPECT_FALSE(is_empty());
+  for (page::PageHeader* const page : pages) session_pages.release(page);
+  check_rows();
+  expect_all_goes();
+  EXPECT_TRUE(is_empty());
+}
+
 // Goal: no row is put there while rows of the log's tail are still to be applied (E39).
 TEST_F(DeltaEndTest, it_stays_empty_while_rows_are_unapplied) {
   load_and_open();
