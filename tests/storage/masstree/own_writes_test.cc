@@ -1,5 +1,7 @@
 // A transaction sees its own writes, in cursors and after its records have moved.
 #include "tests/storage/masstree/fixture.h"
+#include "tests/storage/storages.h"
+#include "tests/testing/test_database.h"
 
 namespace foedus::testing::own_writes_test {
 namespace {
@@ -208,6 +210,43 @@ TEST_F(MasstreeOwnTest, very_many_writes_are_seen_after_their_pages_were_split) 
   begin(1);
   for (unsigned i = 0; i < kKeys; ++i) ASSERT_EQ(get(1, key_of(i)), "own") << i;
   expect_commit(1);
+}
+
+// Method: a bin of a hash storage has more records than a border page, so the place of a write
+// there may be none of a border page.
+TEST(MasstreeOwnBesideTest, a_page_is_split_beside_a_write_to_a_bin_of_more_records) {
+  storage::Storages all({.sessions = 1});
+  storage_meta::StorageMeta meta;
+  occ::StorageControl* const tree = all.make(meta);
+  meta.kind = StorageKind::kHash;
+  meta.fan_out_bits = 1;
+  occ::StorageControl* const hash = all.make(meta);
+  const auto put_in_hash = [&](unsigned row) {
+    must(storage::hash::write_whole(all.ctx(), hash, WriteMode::kPut, key_of(row), ""));
+    return all.ctx().sets().writes().entries().back().place;
+  };
+  const auto insert_in_tree = [&](unsigned row) {
+    must(masstree::write_whole(all.ctx(), tree, WriteMode::kInsert, key_of(row), "x"));
+  };
+  unsigned last = 0;
+  for (std::uint32_t place = 0; place < masstree::BorderPage::kKeysMax;) {
+    ASSERT_LT(++last, 1000u);
+    all.session(0).begin();
+    place = put_in_hash(last);
+    must(all.session(0).commit());
+  }
+  for (unsigned i = 0; i < masstree::BorderPage::kKeysMax; ++i) {
+    all.session(0).begin();
+    insert_in_tree(i);
+    must(all.session(0).commit());
+  }
+  all.session(0).begin();
+  ASSERT_GE(put_in_hash(last), masstree::BorderPage::kKeysMax);
+  insert_in_tree(masstree::BorderPage::kKeysMax);
+  must(all.session(0).commit());
+  const masstree::Statistics seen = masstree::verify_tree(all.pool(), tree);
+  EXPECT_EQ(seen.border_pages, 2u);
+  EXPECT_EQ(seen.records, masstree::BorderPage::kKeysMax + 1);
 }
 
 // Goal: the lock of get_for_update moves with its record when its own transaction splits the page.
