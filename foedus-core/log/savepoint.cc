@@ -62,7 +62,7 @@ Status write_next(device::File* file, Savepoint* savepoint) {
 // over zeroes: an earlier start may have written these and failed to sync, so that they are not on
 // the device (V2).
 Status clear_torn(device::File* file, std::uint64_t offset) {
-  Slot slot;
+  Slot slot{};
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));
   Savepoint savepoint;
   if (read == kBlockBytes && decode(slot, &savepoint) == SlotState::kValid) return {};
@@ -83,8 +83,7 @@ Result<Savepoint> read_savepoint(device::Device* device) {
   std::vector<Slot> slots(kSavepointSlots);
   FOEDUS_TRY(const std::size_t read,
              file->read_at(0, slots.data(), kSavepointSlots * kBlockBytes));
-  Savepoint newest{};
-  bool found = false;
+  Savepoint newest{};  // its sequence number is 0: that of the first one is 1
   for (std::uint64_t i = 0; i < read / kBlockBytes; ++i) {
     Savepoint savepoint;
     const SlotState state = decode(slots[i], &savepoint);
@@ -95,10 +94,9 @@ Result<Savepoint> read_savepoint(device::Device* device) {
                                std::to_string(kSavepointVersion));
     }
     if (state != SlotState::kValid || savepoint.sequence % kSavepointSlots != i) continue;
-    if (!found || savepoint.sequence > newest.sequence) newest = savepoint;
-    found = true;
+    if (savepoint.sequence > newest.sequence) newest = savepoint;
   }
-  if (found) return newest;
+  if (newest.sequence != 0) return newest;
   return Status::error(ErrorCode::kCorruption,
                        file->path() + ": no valid slot in its first " +
                            std::to_string(kSavepointSlots * kBlockBytes) + " bytes");

@@ -111,7 +111,8 @@ TEST(SavepointSlotsTest, an_oldest_one_that_is_whole_stays_and_one_that_is_not_g
 }
 
 // Goal: a savepoint file that was cut after its second slot, which has the first savepoint, can be
-// used, and gets the slot for the next one.
+// used, and gets the slot for the next one. Method: of the second savepoint, nothing, a part, or
+// all but the zeroes at its end is left.
 TEST(SavepointSlotsTest, a_slot_that_is_not_there_is_made) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
@@ -120,14 +121,26 @@ TEST(SavepointSlotsTest, a_slot_that_is_not_there_is_made) {
   std::vector<char> bytes = device.bytes_of(kName);
   bytes.resize(3 * kSlotBytesOfSavepoint);
   std::fill(bytes.begin() + 2 * kSlotBytesOfSavepoint, bytes.end(), '\0');
-  for (const std::size_t kept : {2 * kSlotBytesOfSavepoint, 2 * kSlotBytesOfSavepoint + 100}) {
-    device.set_size(kName, kept);
-    const auto found = read_savepoint(&device);
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{100}, sizeof(Savepoint)}) {
+    const auto cut = device.copy();
+    cut->set_size(kName, 2 * kSlotBytesOfSavepoint + kept);
+    const auto found = read_savepoint(cut.get());
     ASSERT_OK(found.status());
     EXPECT_EQ(found->sequence, 1u);
-    ASSERT_OK(rewrite_savepoint(&device, *found));
-    EXPECT_EQ(device.bytes_of(kName), bytes);
+    ASSERT_OK(rewrite_savepoint(cut.get(), *found));
+    EXPECT_EQ(cut->bytes_of(kName), bytes) << kept;
   }
+}
+
+// Goal: a slot that no run has written is not used, though it checks out. Method: the number of the
+// first savepoint is 1; here it is 0.
+TEST(SavepointSlotsTest, a_slot_with_number_0_is_refused) {
+  FailingDevice device;
+  Savepoint savepoint = empty_savepoint();
+  savepoint.sequence = ~std::uint64_t{0};
+  ASSERT_OK(create_savepoint(&device, &savepoint));
+  EXPECT_EQ(savepoint.sequence, 0u);
+  EXPECT_EQ(read_savepoint(&device).code(), ErrorCode::kCorruption);
 }
 
 // Goal: no more than one slot is torn at a time, because a start clears one (L29). Method: the
