@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::log {
@@ -119,26 +118,26 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t
                          device_->path() + ": no segment number is left for logger " +
                              std::to_string(logger));
   }
-  const SegmentHeader header{.magic = 0,
-                             .version = 0,
-                             .crc = 0,
-                             .logger = logger,
-                             .number = counted.newest + 1,
-                             .incarnation = savepoint_.incarnation,
-                             .mark_epoch = mark_epoch,
-                             .previous_valid_bytes =
-                                 has_own_segment_[logger] ? entries_[logger].back().bytes : 0,
-                             .file_bytes = 0};
-  base::reserve_more(&entries_[logger], 1);
+  const SegmentHeader header{
+      .magic = 0,
+      .version = 0,
+      .crc = 0,
+      .logger = logger,
+      .number = counted.newest + 1,
+      .incarnation = savepoint_.incarnation,
+      .mark_epoch = mark_epoch,
+      .previous_valid_bytes = has_own_segment_[logger] ? entries_[logger].back().bytes : 0,
+      .file_bytes = 0};
   // An attempt that failed before may have left the file; no savepoint counts it (L14).
   const Status removed = device_->remove(segment_name(logger, header.number));
   if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   FOEDUS_TRY(auto writer, SegmentWriter::create(device_, header, segment_bytes_));
   if (is_incarnated_) FOEDUS_CHECK(device_->sync_directory());  // L14
+  // The entry comes first: without memory for it, the next attempt makes the same segment.
+  entries_[logger].push_back({header.number, kBlockBytes, false, false, 0, Epoch::kMax});
   counted.newest = header.number;
   counted.anchor_segment = header.number;
   counted.anchor_bytes = kBlockBytes;
-  entries_[logger].push_back({header.number, kBlockBytes, false, false, 0, Epoch::kMax});
   has_own_segment_[logger] = true;
   return writer;
 }
