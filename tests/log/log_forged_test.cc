@@ -205,6 +205,22 @@ TEST(LogForgedTest, pieces_that_do_not_fit_are_refused) {
   expect_frame_refused(kPiece + offsetof(FramePiece, ring_offset), std::uint64_t{64}, "a gap");
 }
 
+// Goal: all pieces of a frame are described in its block. Method: the next block goes on with
+// descriptions that are sound.
+TEST(LogForgedTest, pieces_that_are_described_after_the_frame_are_refused) {
+  FailingDevice device;
+  make_log(&device, true);
+  constexpr std::uint64_t kFrame = kLastFrame - kBlockBytes;
+  constexpr std::size_t kPieces = kBlockBytes / sizeof(FramePiece);
+  poke(&device, kFirst, kFrame + offsetof(FrameHeader, piece_count), std::uint16_t{kPieces});
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    poke(&device, kFirst, kFrame + sizeof(FrameHeader) + i * sizeof(FramePiece),
+         FramePiece{0, 8, 8 * i});
+  }
+  reseal(&device, kFirst, kFrame, kBlockBytes, offsetof(FrameHeader, crc));
+  expect_refused(&device, kFirst + ": no valid frame at offset " + std::to_string(kFrame));
+}
+
 TEST(LogForgedTest, records_without_sense_are_refused) {
   constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{0},
@@ -215,8 +231,9 @@ TEST(LogForgedTest, records_without_sense_are_refused) {
                        "a record without length");
   expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), std::uint16_t{60'000},
                        "a record without sense");
-  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{16},
-                       "a record without sense");
+  // Shorter than a record's head, and it would be refused for its TID if it were longer.
+  constexpr std::array<std::uint64_t, 2> kShort = {16 | std::uint64_t{7} << 32, ~std::uint64_t{0}};
+  expect_frame_refused(kRecord, kShort, "a record without sense");
   expect_frame_refused(kRecord + offsetof(LogRecord, padding_bytes), std::uint8_t{8},
                        "a record without sense");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{4'096},

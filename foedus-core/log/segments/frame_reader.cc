@@ -34,7 +34,7 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
     data_bytes += piece.bytes;
   }
   if (frame.header.layout == FrameLayout::kPacked) {
-    return frame.header.frame_bytes == kBlockBytes && piece_end + data_bytes <= kBlockBytes;
+    return frame.header.frame_bytes == kBlockBytes && data_bytes <= kBlockBytes - piece_end;
   }
   if (frame.header.layout == FrameLayout::kGrowth) {
     return frame.header.frame_bytes == kBlockBytes && frame.header.piece_count == 0;

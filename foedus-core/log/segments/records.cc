@@ -16,8 +16,8 @@ constexpr std::size_t kRecordBytesMax = 1u << 30;  // a ring has no larger one
 // Returns true if the lengths in the record agree. REQUIRES: it is no filler.
 bool is_sound(const LogRecord& record) {
   if (record.record_bytes < sizeof(LogRecord) || record.padding_bytes > 7) return false;
-  const std::size_t head = sizeof(LogRecord) + LogRecord::aligned(record.key_bytes);
-  return record.record_bytes >= head + record.padding_bytes;
+  const std::size_t after_head = record.record_bytes - sizeof(LogRecord);
+  return LogRecord::aligned(record.key_bytes) + record.padding_bytes <= after_head;
 }
 
 // Returns true if all padding of a field is zero. The field has `bytes` bytes and is padded to a
