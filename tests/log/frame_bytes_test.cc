@@ -1,5 +1,6 @@
 // The bytes of frames: a piece around the ring's end, and a frame that is used again. Method: the
 // frames of a segment are read back, and what they hold is compared with the ring.
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,30 @@ namespace {
 
 constexpr std::size_t kRingBytes = 2 * kBlockBytes;
 constexpr std::uint64_t kNoMark = 0;
+
+// A file that was cut. A read leaves what was cut off in memory, where it may be by chance.
+class CutFile : public device::File {
+ public:
+  CutFile(const device::File* whole, std::uint64_t bytes) : whole_(whole), bytes_(bytes) {}
+
+  const std::string& path() const override { return whole_->path(); }
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
+    FOEDUS_TRY(const std::size_t read, whole_->read_at(offset, to, bytes));
+    return std::min<std::size_t>(read, bytes_ - std::min(bytes_, offset));
+  }
+  Status write_parts_at(std::uint64_t, const device::ConstBytes*, std::size_t) override {
+    return ErrorCode::kNotSupported;
+  }
+  Status sync() override { return ErrorCode::kNotSupported; }
+  Status preallocate(std::uint64_t) override { return ErrorCode::kNotSupported; }
+  Status truncate(std::uint64_t) override { return ErrorCode::kNotSupported; }
+  Result<std::uint64_t> size() const override { return bytes_; }
+  bool is_direct() const override { return false; }
+
+ private:
+  const device::File* const whole_;
+  const std::uint64_t bytes_;
+};
 
 class FrameBytesTest : public ::testing::Test {
  protected:
@@ -51,6 +76,18 @@ class FrameBytesTest : public ::testing::Test {
     }
     data->assign(frame.data(), frame.header.piece_count == 0 ? 0 : frame.piece(0).bytes);
     return frame.header;
+  }
+  // Returns whether a reader finds the first frame in the file if that has only `bytes` bytes, and
+  // a seal says that frames end at `end_bytes`.
+  Result<bool> has_frame_in(std::uint64_t bytes, std::uint64_t end_bytes) {
+    FOEDUS_TRY(auto file, device_.open(segment_name(0, 1), device::Access::kRead));
+    SegmentBlock block;
+    FOEDUS_TRY([[maybe_unused]] const std::size_t read,
+               file->read_at(0, block.bytes(), kBlockBytes));
+    const CutFile cut(file.get(), bytes);
+    FrameReader reader(&cut, block.header(), end_bytes);
+    FrameReader::Frame frame;
+    return reader.next(&frame);
   }
   Status append_direct(std::uint64_t begin, std::size_t bytes) {
     return writer_->append_direct(ring_, begin, bytes, {.oldest = 7, .newest = 7});
@@ -138,6 +175,21 @@ TEST_F(FrameBytesTest, what_a_frame_does_not_use_is_zero) {
   ASSERT_OK(append_direct(2'048, 3'000));
   packed_.clear();
   ASSERT_OK(append(&data));
+}
+
+TEST_F(FrameBytesTest, a_frame_whose_last_byte_is_not_in_the_file_is_none) {
+  ASSERT_OK(append_direct(0, 3'000));
+  const std::uint64_t end = 3 * kBlockBytes;
+  EXPECT_TRUE(*has_frame_in(end, end));
+  for (const std::uint64_t bytes : {end - 1, 2 * kBlockBytes, 2 * kBlockBytes - 1}) {
+    EXPECT_FALSE(*has_frame_in(bytes, end)) << bytes;
+  }
+}
+
+// Goal: the memory of a reader has a bound, whatever length a forged seal names.
+TEST_F(FrameBytesTest, a_segment_that_is_said_to_be_huge_is_read_in_little_memory) {
+  ASSERT_OK(append_direct(0, 3'000));
+  EXPECT_TRUE(*has_frame_in(3 * kBlockBytes, std::uint64_t{1} << 60));
 }
 
 }  // namespace
