@@ -69,5 +69,59 @@ TEST(LogCloseTest, a_close_without_memory_for_a_seal_is_an_error) {
   device.set_observer(nullptr);
 }
 
+// Goal: a segment is sealed only where it was synced. Method: the device has space for a growth of
+// the file and not for the frame after it. So a frame is in the segment that no sync followed.
+TEST(LogCloseTest, a_close_seals_no_segment_whose_last_frame_is_a_growth) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    device.set_capacity(848u << 10);  // no piece of a segment fits: each frame needs a growth
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    ASSERT_OK(run.commit_durably(session, 1, 40));
+    expected = run.history(1);
+    const std::uint64_t writes = device.calls(Call::kWrite);
+    device.fail(Call::kWrite, 1, ENOSPC, true);
+    ASSERT_OK(session->commit(2, 40));
+    EXPECT_EQ(run.log->close().code(), ErrorCode::kOutOfSpace);
+    EXPECT_GT(device.calls(Call::kWrite), writes + 1);
+  }
+  device.crash_power(FailingDevice::kDropAll);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  History found;
+  ASSERT_OK(read_all(*run.log, &found));
+  EXPECT_EQ(found, expected);
+}
+
+// Goal: a log is closed cleanly though its logger has no segment at that moment. Method: after all
+// is durable, and before the logger is stopped, it ends its segment and finds no space for another.
+TEST(LogCloseTest, a_close_between_two_segments_is_clean) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.commit_durably(run.session(0), 1, 40));
+    ASSERT_OK(run.sessions[0]->detach());
+    device.fail(Call::kCreate, 0, ENOSPC, true);
+    run.runtime.before_stop([&] {
+      run.log->roll_segments();
+      run.runtime.run_due();
+    });
+    const std::uint64_t created = device.calls(Call::kCreate);
+    ASSERT_OK(run.log->close());
+    EXPECT_EQ(device.calls(Call::kCreate), created + 1);
+    expected = run.history(1);
+  }
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  EXPECT_TRUE(run.log->was_closed_cleanly());
+  History found;
+  ASSERT_OK(read_all(*run.log, &found));
+  EXPECT_EQ(found, expected);
+}
+
 }  // namespace
 }  // namespace foedus::log::testing::log_close_test

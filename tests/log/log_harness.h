@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -151,6 +152,51 @@ inline Status read_all(const Log& log, History* found) {
   return {};
 }
 
+// A ManualRuntime that counts lost wakes, and lets a test act before tasks are stopped.
+class LogRuntime : public ManualRuntime {
+ public:
+  using ManualRuntime::ManualRuntime;
+
+  // Returns how many waits without a limit ended after a step that woke no thread. A thread would
+  // have slept on.
+  int lost_wakes() const { return lost_wakes_; }
+  // Sets what happens once before the next task is stopped.
+  void before_stop(std::function<void()> action) { before_stop_ = std::move(action); }
+
+  void stop(base::Task* task) override {
+    if (before_stop_) std::exchange(before_stop_, nullptr)();
+    ManualRuntime::stop(task);
+  }
+  bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override {
+    if (timeout_us != kForever) return ManualRuntime::wait(point, timeout_us, ready);
+    Waiter waiter{point, true, waiters_};  // it does not sleep if the condition is true at once
+    waiters_ = &waiter;
+    const bool is_over = ManualRuntime::wait(point, timeout_us, [&] {
+      const bool is_ready = ready();
+      if (is_ready && !waiter.is_woken) ++lost_wakes_;
+      waiter.is_woken = false;
+      return is_ready;
+    });
+    waiters_ = waiter.outer;
+    return is_over;
+  }
+  void wake(base::WaitPoint* point) override {
+    for (Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->outer) {
+      if (waiter->point == point) waiter->is_woken = true;
+    }
+  }
+
+ private:
+  struct Waiter {
+    base::WaitPoint* point;
+    bool is_woken;  // since the condition was last false
+    Waiter* outer;
+  };
+  std::function<void()> before_stop_;
+  Waiter* waiters_ = nullptr;
+  int lost_wakes_ = 0;
+};
+
 // One run of a database's log.
 class LogRun {
  public:
@@ -213,7 +259,7 @@ class LogRun {
     return all;
   }
 
-  ManualRuntime runtime;
+  LogRuntime runtime;
   std::unique_ptr<epoch::EpochClock> clock;
   std::unique_ptr<Log> log;
   std::vector<std::unique_ptr<TestSession>> sessions;

@@ -170,6 +170,29 @@ TEST(LogRoomTest, a_write_that_is_left_by_an_exception_is_tried_again) {
   EXPECT_EQ(found_in(&device), expected);
 }
 
+// Goal: a session with nothing to write can leave while the writes of another find no memory.
+TEST(LogRoomTest, a_step_that_is_left_by_an_exception_wakes_a_session_that_leaves) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const writer = run.session(0);
+  TestSession* const idle = run.session(0);
+  bool is_short = true;
+  device.set_observer([&](const CallSeen& call) {
+    if (is_short && call.kind == Call::kWrite && call.name == kFirst) throw std::bad_alloc();
+  });
+  ASSERT_OK(writer->commit(1, 1'000));
+  EXPECT_EQ(run.wait(run.clock->current()).code(), ErrorCode::kOutOfMemory);
+  ASSERT_OK(idle->detach());
+  EXPECT_EQ(run.runtime.lost_wakes(), 0);
+  is_short = false;
+  run.runtime.run_for(200'000);
+  ASSERT_OK(writer->detach());
+  ASSERT_OK(run.log->close());
+  EXPECT_EQ(run.runtime.lost_wakes(), 0);
+  device.set_observer({});
+}
+
 // Lets a session commit while no commit becomes durable, and checks its ring.
 void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
   run->log->roll_segments();
