@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "foedus-core/log/ring_cursor.h"
+#include "foedus-core/page/tid.h"
+
 namespace foedus::log::log_buffer_test {
 namespace {
 
@@ -173,6 +176,35 @@ TEST(LogBufferTest, a_ring_that_cannot_grow_stays_as_it_is) {
     ring.expect_records();
     ASSERT_EQ(ring.buffer->capacity(), capacity);
   }
+}
+
+// Goal: the logger takes no epoch from filler of 8 bytes at the ring's end, which has no TID (L3).
+// Method: where that TID would be, after the ring, other bytes lie.
+TEST(LogBufferTest, the_smallest_filler_has_no_epoch) {
+  constexpr std::uint64_t kEpoch = 5;
+  alignas(4096) char memory[2 * kCapacity];
+  std::memset(memory, '?', sizeof(memory));
+  LogBuffer buffer(memory, kCapacity, 0, nullptr);
+  RingCursor cursor(&buffer);
+  const auto next_of = [&](std::size_t payload_bytes) {
+    const std::size_t bytes = LogRecord::size_of(8, payload_bytes);
+    Status status;
+    LogRecord* const record = buffer.reserve(bytes, &status);
+    record->prepare(LogRecordType::kPut, page::StorageId{7}, 8, payload_bytes, 0);
+    record->tid = page::Tid(Epoch(kEpoch), 1).word();
+    buffer.publish();
+    cursor.refresh();
+    const RingCursor::Span span = cursor.next_span(kCapacity);
+    cursor.advance(span);
+    return span;
+  };
+  next_of(kCapacity / 2 - 32);
+  next_of(kCapacity / 2 - 40);
+  ASSERT_EQ(buffer.committed(), kCapacity - 8);
+  const RingCursor::Span span = next_of(0);
+  EXPECT_EQ(span.bytes, 8u + 32u);
+  EXPECT_EQ(span.epochs.oldest, kEpoch);
+  EXPECT_EQ(span.epochs.newest, kEpoch);
 }
 
 }  // namespace
