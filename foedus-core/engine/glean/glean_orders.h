@@ -5,7 +5,7 @@
 //   E15 An order's `covered` is the durable epoch, read before the segments are listed. So all
 //       records of epochs up to `covered` are on the device, in segments of the list (log.h).
 //
-// Used by the gleaner's task, recovery included.
+// The gleaner's task uses it, also for the glean of a recovery.
 
 #include <cstdint>
 #include <vector>

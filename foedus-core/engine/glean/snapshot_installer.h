@@ -77,8 +77,8 @@ class SnapshotInstaller {
   // false if that was not needed, was done a moment ago, or failed. The operator is told of a
   // failure; no request for a glean fails by it, and a later call tries again.
   bool settle_while_idle();
-  // Notes that no volatile page leads to snapshots before that of `manifest`. Called while there
-  // are no volatile pages, or no transaction reads them any more.
+  // Notes that no transaction can get to a snapshot before that of `manifest` by a volatile page.
+  // Called while there are no volatile pages, or when no transaction will read them again.
   void set_installed(const snapshot::Manifest& manifest);
   // Returns the oldest snapshot to which a volatile page or root pointer may lead (E16).
   page::SnapshotNumber oldest_needed() const;

@@ -80,7 +80,8 @@ class SnapshotRetention {
   // its end.
   void reclaim_recovered();
   // Makes room after a glean that failed because the device is full. If that glean left a manifest,
-  // makes it durable and the newest one (E27). Removes the snapshots before the newest one.
+  // makes the manifest durable, so that it is the newest one (E27). Then removes all snapshots but
+  // that of the newest manifest.
   Status give_up_older();
   // Returns the processor time of the removals, since the last call.
   std::uint64_t take_cpu_us() { return closer_.take_cpu_us(); }

@@ -12,9 +12,11 @@ constexpr auto kInstall = static_cast<std::uint64_t>(GleanStage::kInstall);
 
 // Least amounts of log bytes, pages and volatile pages from whose time a pace is learned.
 constexpr std::array<double, 3> kAmountMin = {1u << 20, 256, 256};
-// Share of a stage's time after which the estimate is made from its progress alone.
+// Once this share of a stage's expected time has passed, the rest of the stage is estimated from
+// its progress alone.
 constexpr double kPassedTold = 0.25;
-// The course of a shorter stage is not learned: it reports progress too seldom.
+// The course (glean_pace.h) of a stage that took less is not learned: it made too few reports of
+// its progress.
 constexpr double kCourseUsMin = 200'000;
 // The rest of a running stage is estimated at this share of its time so far, or more.
 constexpr double kLeast = 1.0 / 16;

@@ -274,7 +274,8 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
 // all its remaining rows.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(parts_.clock, slot);  // E17: before the look at is_dropped()
-  // Without volatile pages, every search ends on a snapshot page, which has the tail's rows (E41).
+  // Nothing is left to apply. In a storage without volatile pages every search ends on a page of
+  // the new snapshot, which has all rows that were the tail's (E41).
   if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
     end_record_ = rows->count;
     return {};

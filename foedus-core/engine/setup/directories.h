@@ -67,8 +67,8 @@ Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
 // between them.
 void add_stats(const OpenedDirectories& opened, Stats* stats);
 
-// Returns kInvalidArgument if a file that the savepoint or a manifest names is missing, and a
-// directory that may have it is left out.
+// Returns kInvalidArgument if a file that the savepoint or a manifest names is missing, and the
+// options do not name all directories of the database: it may be in one of the others.
 Status check_left_out(device::SpreadDevice* device);
 
 }  // namespace foedus::engine

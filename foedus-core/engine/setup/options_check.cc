@@ -60,10 +60,11 @@ Status is_enumerator(const char* name, Enum value, Enum last) {
   return in_range(name, static_cast<std::uint64_t>(value), 0, static_cast<std::uint64_t>(last));
 }
 
-// A processor that runs TPC-C logs 2 million records a second. In a second a mapper reads 9 million
-// records, and a reducer with its composer makes pages from 5 million. One installer keeps up with
-// 30 processors that run transactions. But the glean waits for installers, so there are as many as
-// mappers.
+// A processor that runs TPC-C alone logs 2 million records a second. In a second a mapper reads 9
+// million records, and a reducer with its composer makes pages from 5 million. These threads take a
+// third of the processors' time, so one mapper keeps up with six processors, and one reducer with
+// three. One installer would keep up with 30. But the glean waits for the installers, while the
+// processors of the mappers have nothing to do, so there are as many as mappers.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
 constexpr std::uint32_t kProcessorsPerInstaller = 6;

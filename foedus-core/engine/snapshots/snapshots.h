@@ -16,7 +16,7 @@
 //       until expire() returns its number. A session stores kChoosing in its word, fences, loads
 //       the list, and replaces kChoosing by the number of the snapshot that it picked. expire()
 //       stores a list without the snapshots that it passes over, fences, and then reads the words.
-//       It removes a snapshot if no word is kChoosing or the snapshot's number. All fences have one
+//       It returns a snapshot's number if no word is kChoosing or that number. All fences have one
 //       order. If the session's fence is first, expire() sees kChoosing, the number, or a value
 //       stored after the session's reads were over. If expire()'s fence is first, the session loads
 //       the new list, which does not have the snapshot. The old list is freed when no word is

@@ -127,10 +127,11 @@ struct GleanOptions {
   // memory_bytes, and from up to half of the memory of volatile pages. Without that memory open()
   // makes the snapshot.
   std::uint64_t touch_bytes = 8u << 20;
-  // Threads of a glean. Mappers read the log. Reducers sort, and write pages, a file each.
-  // Installers install a snapshot, and drop volatile pages. 0: for every six processors of a SOC
-  // one mapper and one installer, and for every three one reducer, rounded up. There are at least
-  // two reducers, and fewer installers if volatile pages have less than 32 MiB for each. 0..64.
+  // Threads of a glean, of all SOCs together, 0..64. Mappers read the log. Reducers sort, and write
+  // pages, a file each. Installers install a snapshot, and drop volatile pages. 0: each SOC has a
+  // mapper and an installer for every six of its processors, and a reducer for every three, rounded
+  // up. In all there are at least two reducers, and fewer installers if volatile pages have less
+  // than 32 MiB for each.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   std::uint32_t installers = 0;

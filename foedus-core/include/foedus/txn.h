@@ -211,7 +211,8 @@ struct ReadRequest {
   bool found = false;             // out
 };
 
-// One read of Txn::get_many() of an array, all of whose records exist.
+// One read of Txn::get_many() from an array. Every record of an array exists, so there is no
+// `found`.
 struct ArrayReadRequest {
   std::uint64_t index = 0;   // in
   std::uint32_t offset = 0;  // in: first byte of the payload that is wanted
