@@ -9,9 +9,10 @@ namespace foedus::occ {
 // so the caller has to search for its key again.
 enum class ReadOutcome : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
-// The part that a read wants of a payload, and the payload's size.
+// The part that a read wants of a payload, and the payload's size. A read that fails may leave any
+// bytes at `out`.
 struct ReadRange {
-  char* out = nullptr;              // in: where the wanted bytes go; a read that fails leaves any
+  char* out = nullptr;              // in: where the wanted bytes go
   std::uint32_t out_bytes = 0;      // in: room at `out`
   std::uint32_t offset = 0;         // in: first payload byte wanted
   std::uint32_t payload_bytes = 0;  // out: size of the whole payload

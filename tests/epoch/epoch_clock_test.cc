@@ -265,7 +265,7 @@ TEST_F(EpochClockTest, a_late_pin_holds_what_it_can_find) {
   ASSERT_GE(clock_.reclaimable().number(), loaded_early);
   clock_.slot(1).pin.store_release(loaded_early);
   base::fence_seq_cst();
-  const Epoch stamp = clock_.current();  // of a page that this session could find
+  const Epoch stamp = clock_.current();  // of a page that the pinned session could find
   for (int i = 0; i < 3; ++i) step_after_interval();
   EXPECT_LT(clock_.reclaimable(), stamp);
   clock_.unpin(1);

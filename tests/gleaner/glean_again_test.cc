@@ -47,6 +47,25 @@ void expect_rows(const std::string& dir, std::uint32_t value) {
   testing::must(db.close());
 }
 
+// A glean of a closed directory. The log is sorted; each composition is given up where its manifest
+// is about to be written, until gives_up is false.
+struct GivenUpGlean {
+  GivenUpGlean(const std::string& dir, std::uint32_t socs)
+      : closed(testing::must(engine::ClosedDirectory::open({dir}, socs, {}))) {
+    engine::GleanOrder order = closed->order();
+    order.is_given_up = [this] { return gives_up; };
+    number = order.number();
+    tail = testing::must(engine::sort_tail(std::move(order)));
+    gives_up = true;
+  }
+
+  bool gives_up = false;
+  const std::unique_ptr<engine::ClosedDirectory> closed;
+  page::SnapshotNumber number{};
+  std::unique_ptr<engine::SortedTail> tail;
+  GleanReport report;
+};
+
 // Goal: each try gets all records and counts all work, whatever the tries before have read.
 // Method: a glean is given up where its manifest is about to be written, twice, and then is not.
 TEST(GleanAgainTest, a_composition_that_was_given_up_can_be_repeated) {
@@ -55,23 +74,17 @@ TEST(GleanAgainTest, a_composition_that_was_given_up_can_be_repeated) {
   ASSERT_TRUE(glean_directory(directory.path(), {.socs = 2, .sink = {}}).is_ok());
   write(directory.path(), 2);
   {
-    const auto closed = testing::must(engine::ClosedDirectory::open({directory.path()}, 2, {}));
-    engine::GleanOrder order = closed->order();
-    bool gives_up = false;
-    order.is_given_up = [&gives_up] { return gives_up; };
-    const page::SnapshotNumber number = order.number();
-    const auto tail = testing::must(engine::sort_tail(std::move(order)));
-    GleanReport report;
-    gives_up = true;
+    GivenUpGlean glean(directory.path(), 2);
+    const GleanReport& report = glean.report;
     for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(tail->compose(&report).code(), ErrorCode::kClosed);
-      EXPECT_EQ(closed->newest_manifest()->covered,
-                testing::must(engine::find_newest_manifest(closed->device()))->covered);
+      EXPECT_EQ(glean.tail->compose(&glean.report).code(), ErrorCode::kClosed);
+      EXPECT_EQ(glean.closed->newest_manifest()->covered,
+                testing::must(engine::find_newest_manifest(glean.closed->device()))->covered);
     }
-    gives_up = false;
-    const auto manifest = testing::must(tail->compose(&report));
-    EXPECT_EQ(manifest.number, number);
-    EXPECT_EQ(report.snapshot, static_cast<std::uint32_t>(number));
+    glean.gives_up = false;
+    const auto manifest = testing::must(glean.tail->compose(&glean.report));
+    EXPECT_EQ(manifest.number, glean.number);
+    EXPECT_EQ(report.snapshot, static_cast<std::uint32_t>(glean.number));
     EXPECT_EQ(report.records_composed, kRows);
     EXPECT_GE(report.records_read, kRows);
     EXPECT_GT(report.pages_written, 0u);
@@ -86,21 +99,16 @@ TEST(GleanAgainTest, a_lost_manifest_is_noticed_when_a_composition_is_repeated) 
   write(directory.path(), 1);
   ASSERT_TRUE(glean_directory(directory.path(), {.socs = 1, .sink = {}}).is_ok());
   write(directory.path(), 2);
-  const auto closed = testing::must(engine::ClosedDirectory::open({directory.path()}, 1, {}));
-  engine::GleanOrder order = closed->order();
-  bool gives_up = false;
-  order.is_given_up = [&gives_up] { return gives_up; };
-  const auto tail = testing::must(engine::sort_tail(std::move(order)));
-  GleanReport report;
-  gives_up = true;
-  EXPECT_EQ(tail->compose(&report).code(), ErrorCode::kClosed);
-  gives_up = false;
-  const snapshot::Manifest& lost = *closed->newest_manifest();
-  testing::must(closed->device()->remove(snapshot::manifest_name(lost.number)));
-  ASSERT_EQ(tail->compose(&report).code(), ErrorCode::kCorruption);
-  testing::must(snapshot::write_manifest(closed->device(), lost));
-  testing::must(tail->compose(&report));
-  EXPECT_EQ(report.records_composed, kRows);
+  GivenUpGlean glean(directory.path(), 1);
+  EXPECT_EQ(glean.tail->compose(&glean.report).code(), ErrorCode::kClosed);
+  glean.gives_up = false;
+  device::Device* const device = glean.closed->device();
+  const snapshot::Manifest& lost = *glean.closed->newest_manifest();
+  testing::must(device->remove(snapshot::manifest_name(lost.number)));
+  ASSERT_EQ(glean.tail->compose(&glean.report).code(), ErrorCode::kCorruption);
+  testing::must(snapshot::write_manifest(device, lost));
+  testing::must(glean.tail->compose(&glean.report));
+  EXPECT_EQ(glean.report.records_composed, kRows);
 }
 
 }  // namespace

@@ -88,11 +88,7 @@ TEST(LogCloseTest, a_close_seals_no_segment_whose_last_frame_is_a_growth) {
     EXPECT_GT(device.calls(Call::kWrite), writes + 1);
   }
   device.crash_power(FailingDevice::kDropAll);
-  LogRun run(&device);
-  ASSERT_OK(run.open());
-  History found;
-  ASSERT_OK(read_all(*run.log, &found));
-  EXPECT_EQ(found, expected);
+  EXPECT_EQ(found_in(&device), expected);
 }
 
 // Goal: a log is closed cleanly though its logger has no segment at that moment. Method: after all

@@ -12,14 +12,6 @@
 namespace foedus::log::testing::log_failure_test {
 namespace {
 
-void expect_found(FailingDevice* device, const History& expected) {
-  LogRun run(device);
-  ASSERT_OK(run.open());
-  History found;
-  ASSERT_OK(read_all(*run.log, &found));
-  EXPECT_EQ(found, expected);
-}
-
 TEST(LogFailureTest, a_full_device_stops_durability_and_goes_on_when_there_is_room) {
   FailingDevice device;
   History expected;
@@ -56,7 +48,7 @@ TEST(LogFailureTest, a_full_device_stops_durability_and_goes_on_when_there_is_ro
     expected = run.history(1);
   }
   device.crash_power(FailingDevice::kDropAll);
-  expect_found(&device, expected);
+  EXPECT_EQ(found_in(&device), expected);
 }
 
 // Goal: space on the device that comes between two checks is no space in the ring yet. Method: the
@@ -132,7 +124,7 @@ TEST(LogFailureTest, the_device_may_fill_up_at_any_byte) {
         ASSERT_OK(run.open());
         expected = cut_at(expected, std::max(announced, run.log->durable_epoch_found()));
       }
-      expect_found(&device, expected);
+      EXPECT_EQ(found_in(&device), expected);
       if (HasFailure()) return;
     }
   }
@@ -205,7 +197,7 @@ void fail_once(Call kind, std::uint64_t skip, int error_number, bool* was_met) {
     }
     device.crash_power(FailingDevice::kDropAll);
   }
-  expect_found(&device, expected);
+  EXPECT_EQ(found_in(&device), expected);
 }
 
 TEST(LogFailureTest, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
@@ -310,7 +302,7 @@ TEST(LogFailureTest, every_failure_begins_a_new_segment_and_a_success_between_th
     expected = run.history(1);
   }
   device.crash_power(FailingDevice::kDropAll);
-  expect_found(&device, expected);
+  EXPECT_EQ(found_in(&device), expected);
 }
 
 // Goal: every segment's header has the durable mark before it. Method: the first segment of an
@@ -381,7 +373,7 @@ TEST(LogFailureTest, a_sync_between_two_segments_of_one_step_may_fail) {
       expected = run.history(1);
     }
     device.crash_power(FailingDevice::kDropAll);
-    expect_found(&device, expected);
+    EXPECT_EQ(found_in(&device), expected);
   }
 }
 
@@ -404,7 +396,7 @@ TEST(LogFailureTest, the_small_rest_of_a_large_record_follows_when_there_is_room
     ASSERT_OK(run.close());
     expected = run.history(1);
   }
-  expect_found(&device, expected);
+  EXPECT_EQ(found_in(&device), expected);
 }
 
 TEST(LogFailureTest, a_session_may_stay_longer_than_the_log) {

@@ -282,6 +282,16 @@ inline History cut_at(const History& all, Epoch cut) {
   return left;
 }
 
+// Returns the commits that a new run finds.
+inline History found_in(FailingDevice* device) {
+  LogRun run(device);
+  History found;
+  Status status = run.open();
+  if (status.is_ok()) status = read_all(*run.log, &found);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  return found;
+}
+
 // The commits of a run, and the epoch that was announced as durable.
 struct Committed {
   History all;

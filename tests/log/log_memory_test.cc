@@ -32,11 +32,7 @@ TEST(LogMemoryTest, an_allocation_that_fails_while_a_segment_is_made_loses_nothi
       ASSERT_OK(run.close());
       expected = run.history(1);
     }
-    LogRun run(&device);
-    ASSERT_OK(run.open());
-    History found;
-    ASSERT_OK(read_all(*run.log, &found));
-    EXPECT_EQ(found, expected);
+    EXPECT_EQ(found_in(&device), expected);
   }
 }
 

@@ -15,15 +15,6 @@ namespace {
 
 using ::foedus::testing::CallSeen;
 
-History found_in(FailingDevice* device) {
-  LogRun run(device);
-  History found;
-  Status status = run.open();
-  if (status.is_ok()) status = read_all(*run.log, &found);
-  EXPECT_TRUE(status.is_ok()) << status.message();
-  return found;
-}
-
 // Lets a device notice only at a sync that it is full, with space for the first sync of each file.
 void fill_up_at_sync(FailingDevice* device, const bool* is_full) {
   const auto synced = std::make_shared<std::set<std::string>>();

@@ -14,6 +14,7 @@
 
 #include "foedus-core/storage/base/installation.h"
 #include "gleaner/compose/base/composition.h"
+#include "gleaner/compose/kinds.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
 #include "tests/storage/cold_leads.h"
@@ -21,6 +22,14 @@
 #include "tests/storage/storages.h"
 
 namespace foedus::storage {
+
+// Composes all positions of a storage of any kind and joins them, as Gleaned::Compose says.
+inline Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
+                                                gleaner::RecordStream* records) {
+  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
+             gleaner::compose(composition, {}, records));
+  return gleaner::join(composition, subtrees);
+}
 
 class Gleaned {
  public:

@@ -7,24 +7,14 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/kinds.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage {
-
-// Composes all positions of a storage of any kind and joins them, as Gleaned::Compose says.
-inline Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
-                                                gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose(composition, {}, records));
-  return gleaner::join(composition, subtrees);
-}
 
 class NumberedRows : public ::testing::TestWithParam<StorageKind> {
  protected:

@@ -14,8 +14,6 @@
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/hash/install/install.h"
 #include "foedus-core/storage/hash/storage.h"
-#include "gleaner/compose/array/composer.h"
-#include "gleaner/compose/hash/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/sequential/cold.h"
@@ -80,12 +78,6 @@ class SmallArray : public Gleaned {
     meta.records = kRecords;
     meta.payload_bytes = kPayloadBytes;
     return meta;
-  }
-  static Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
-                                                  gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_array(composition, {}, records));
-    return gleaner::join_array(composition, subtrees);
   }
 };
 
@@ -219,12 +211,6 @@ class SmallHash : public Gleaned {
     meta.kind = StorageKind::kHash;
     meta.fan_out_bits = 2;
     return meta;
-  }
-  static Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
-                                                  gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_hash(composition, {}, records));
-    return gleaner::join_hash(composition, subtrees);
   }
 };
 

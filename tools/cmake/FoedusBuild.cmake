@@ -28,7 +28,7 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-restrict)  # false on std::string operator+ (GCC bug 105651)
-    # A compilation of several sources needs less than a gigabyte. Without this, a tenth of its time
+    # A compilation of several sources needs about a gigabyte. Without this, a tenth of its time
     # goes into the compiler's garbage collection.
     add_compile_options(--param=ggc-min-heapsize=1000000)
   endif()

@@ -69,7 +69,7 @@ class ArrayColdTest : public ::testing::Test {
   }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 
-  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
+  Gleaned all_{testing::array_meta(kRecords), compose_all, install};
 };
 
 TEST_F(ArrayColdTest, at_rest_no_volatile_page_is_left) {

@@ -22,7 +22,7 @@ Status put_into(Gleaned* all, std::uint64_t value) {
 // writes it. Each interior page of its path has more pointers to remember than the pointer set has
 // space for.
 TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
-  Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
+  Gleaned all(testing::array_meta(kRecords), compose_all, install);
   const auto put = [&](std::uint64_t value) { return put_into(&all, value); };
   all.session(0).begin();
   ASSERT_TRUE(put(1).is_ok());
@@ -52,7 +52,7 @@ TEST(ArrayMemoryTest, a_copy_that_cannot_be_remembered_is_given_back) {
 
 // Goal: a write that gets no page changes nothing, and succeeds when there is one.
 TEST(ArrayMemoryTest, a_write_without_a_page_for_its_copy_is_refused) {
-  Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
+  Gleaned all(testing::array_meta(kRecords), compose_all, install);
   const auto put = [&](std::uint64_t value) { return put_into(&all, value); };
   all.session(0).begin();
   ASSERT_TRUE(put(1).is_ok());
@@ -76,7 +76,7 @@ TEST(ArrayMemoryTest, a_page_that_cannot_be_filled_is_given_back) {
   for (const bool is_forged : {false, true}) {
     unsigned spent = 0;
     for (unsigned calls = 0; calls < 4; ++calls) {
-      Gleaned all(testing::array_meta(kRecords), testing::compose_whole_array, install);
+      Gleaned all(testing::array_meta(kRecords), compose_all, install);
       const auto put = [&](std::uint64_t value) {
         return write_at(all.session(0).ctx(), all.control(), 7, 0,
                         {reinterpret_cast<const char*>(&value), sizeof(value)});

@@ -49,7 +49,7 @@ class ArrayOwnInstallTest : public ::testing::Test {
     return value;
   }
 
-  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
+  Gleaned all_{testing::array_meta(kRecords), compose_all, install};
 };
 
 // Goal: a transaction commits that has read below the root and makes pages where there are none,

@@ -49,7 +49,7 @@ class ArraySnapshotReadTest : public ::testing::Test {
     }
   }
 
-  Gleaned all_{testing::array_meta(kRecords), testing::compose_whole_array, install};
+  Gleaned all_{testing::array_meta(kRecords), compose_all, install};
   Model model_;
 };
 

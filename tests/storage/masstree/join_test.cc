@@ -150,8 +150,8 @@ TEST_F(MasstreeJoinTest, own_writes_are_found_in_pages_that_another_joined) {
   verify();
 }
 
-// Goal: an own write is found whose record another session has moved, and which this session moves
-// again when it joins the page with another one.
+// Goal: an own write is found whose record another session has moved, and which the own session
+// moves again when it joins the page with another one.
 TEST_F(MasstreeJoinTest, own_writes_are_found_in_a_page_of_another_that_this_session_joined) {
   make_sparse(6);
   begin(0);

@@ -11,7 +11,6 @@
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus-core/storage/sequential/sequential_install.h"
 #include "foedus-core/storage/sequential/sequential_storage.h"
-#include "gleaner/compose/sequential/composer.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::sequential {
@@ -64,12 +63,6 @@ class SequentialCold : public Gleaned {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kSequential;
     return meta;
-  }
-  static Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
-                                                  gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_sequential(composition, {}, records));
-    return gleaner::join_sequential(composition, subtrees);
   }
 };
 

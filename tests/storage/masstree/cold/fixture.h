@@ -13,7 +13,6 @@
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/cold.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/fixture.h"
 #include "tests/storage/masstree/simple_install.h"
@@ -30,7 +29,7 @@ class MasstreeColdTest : public ::testing::Test {
   using Row = std::pair<std::string, std::string>;
 
   explicit MasstreeColdTest(Gleaned::Install install = SimpleInstall::install)
-      : all_(meta_of(), compose, std::move(install), 4, {.cache_bytes = kCacheBytes}) {}
+      : all_(meta_of(), compose_all, std::move(install), 4, {.cache_bytes = kCacheBytes}) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();
@@ -149,12 +148,6 @@ class MasstreeColdTest : public ::testing::Test {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kMasstree;
     return meta;
-  }
-  static Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                              gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_masstree(composition, {}, records));
-    return gleaner::join_masstree(composition, subtrees);
   }
 };
 

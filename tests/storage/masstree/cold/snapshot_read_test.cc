@@ -11,7 +11,6 @@
 #include "foedus-core/storage/masstree/scan/cursor.h"
 #include "foedus-core/storage/masstree/search/snapshot_read.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree/composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 
@@ -25,13 +24,6 @@ storage_meta::StorageMeta meta() {
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kMasstree;
   return meta;
-}
-
-Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                     gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose_masstree(composition, {}, records));
-  return gleaner::join_masstree(composition, subtrees);
 }
 
 // Snapshots are not installed here: volatile pages stay, and must not be read.
@@ -119,7 +111,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
     EXPECT_TRUE(all_.session(kReader).commit().is_ok());
   }
 
-  Gleaned all_{meta(), compose, never};
+  Gleaned all_{meta(), compose_all, never};
   Model model_;
   std::vector<std::pair<page::SnapshotPageId, Model>> snapshots_;
   Cursor cursor_;

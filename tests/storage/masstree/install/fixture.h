@@ -13,7 +13,6 @@
 #include "foedus-core/storage/masstree/install/install.h"
 #include "foedus-core/storage/masstree/search/find.h"
 #include "foedus-core/storage/masstree/storage.h"
-#include "gleaner/compose/masstree/composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/contents.h"
 
@@ -22,7 +21,7 @@ namespace foedus::storage::masstree {
 class MasstreeInstallTest : public ::testing::Test {
  protected:
   explicit MasstreeInstallTest(std::uint32_t installers = 1)
-      : all_(meta_of(), compose, install, 4, {.installers = installers}) {}
+      : all_(meta_of(), compose_all, install, 4, {.installers = installers}) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();
@@ -100,12 +99,6 @@ class MasstreeInstallTest : public ::testing::Test {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kMasstree;
     return meta;
-  }
-  static Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                              gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_masstree(composition, {}, records));
-    return gleaner::join_masstree(composition, subtrees);
   }
 };
 
