@@ -1,6 +1,6 @@
 # ctest-labels: habits
 """Shows that an installed library is found by find_package and pkg-config, and that the program of
-README.md runs with it.
+README.md, and one in C, run with it.
 
 Installs the build at FOEDUS_BINARY_DIR into a temporary folder and builds the program as a user who
 has nothing but that folder. Skipped in a build without the library.
@@ -74,6 +74,19 @@ class InstallTest(unittest.TestCase):
             tool = os.path.join(prefix, "bin", "foedus")
             if os.path.exists(tool):
                 run(tool, "verify", "--dir", os.path.join(root, "bank3"))
+
+            self.check_program_in_c(prefix, user, root)
+
+    def check_program_in_c(self, prefix, user, root):
+        libraries = os.path.join(prefix, "lib")
+        if not os.path.exists(os.path.join(libraries, "libfoedus.so")):
+            return
+        flags = run("pkg-config", "--cflags", "--libs", "foedus_c",
+                    PKG_CONFIG_PATH=os.path.join(libraries, "pkgconfig")).split()
+        program = os.path.join(user, "in_c")
+        run("cc", "-std=c11", os.path.join(SOURCE, "tests", "c", "interface_program.c"), *flags,
+            "-o", program)
+        run(program, os.path.join(root, "bank_c"), LD_LIBRARY_PATH=libraries)
 
     def check_output(self, output):
         self.assertEqual(output, "left: 750\nsum: 10000\n")

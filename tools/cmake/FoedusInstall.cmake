@@ -1,12 +1,12 @@
-# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files,
-# licence and README, and the program `foedus` if it was built.
+# cmake --install: libfoedus.a for C++, libfoedus.so for C, the public headers, find_package(foedus)
+# and pkg-config files, licence and README, and the program `foedus` if it was built.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(FOEDUS_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/foedus")
 set(FOEDUS_PC_REQUIRES "numa liburing")
-set(FOEDUS_PC_LIBS "-lfoedus")
+set(FOEDUS_PC_LIBS "-l:libfoedus.a")  # -lfoedus would find libfoedus.so, which is for C
 file(RELATIVE_PATH FOEDUS_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 if(ISAL_FOUND)
   string(APPEND FOEDUS_PC_REQUIRES " libisal")
@@ -18,6 +18,14 @@ if(PMEM_FOUND)
 endif()
 
 install(TARGETS foedus EXPORT foedusTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET foedus_shared)
+  install(TARGETS foedus_shared EXPORT foedusTargets LIBRARY
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/foedus_c.pc.in" "${PROJECT_BINARY_DIR}/foedus_c.pc"
+    @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/foedus_c.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 if(TARGET foedus_program)
   install(TARGETS foedus_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 endif()

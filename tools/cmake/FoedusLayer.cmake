@@ -57,8 +57,37 @@ function(foedus_umbrella)
     "$<INSTALL_INTERFACE:include>")
   target_link_libraries(foedus ${scope} ${FOEDUS_LIBRARIES})
 
+  foedus_shared_library("${layers}")
+
   # Tests and tools may include any layer, spelled from the repository root.
   add_library(foedus_internal INTERFACE)
   target_include_directories(foedus_internal INTERFACE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(foedus_internal INTERFACE foedus)
+endfunction()
+
+# foedus_shared_library(<layers>): defines the library `foedus_shared`, libfoedus.so, from the
+# objects of all layers. It has the C interface alone: that of C++ has no stable binary form.
+function(foedus_shared_library layers)
+  if(NOT layers OR FOEDUS_SANITIZE)
+    return()
+  endif()
+  set(map "${PROJECT_SOURCE_DIR}/foedus-core/c/libfoedus.map")
+  add_library(foedus_shared SHARED)
+  foreach(layer IN LISTS layers)
+    target_sources(foedus_shared PRIVATE $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  set_target_properties(foedus_shared PROPERTIES
+    LINKER_LANGUAGE CXX
+    OUTPUT_NAME foedus
+    VERSION "${PROJECT_VERSION}"
+    SOVERSION "${PROJECT_VERSION_MAJOR}"
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    LINK_DEPENDS "${map}")
+  target_link_options(foedus_shared PRIVATE
+    "-Wl,--version-script=${map}" "-Wl,--no-undefined" "-Wl,--gc-sections")
+  target_include_directories(foedus_shared INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/foedus-core/include>"
+    "$<INSTALL_INTERFACE:include>")
+  target_link_libraries(foedus_shared PRIVATE ${FOEDUS_LIBRARIES})
+  add_library(foedus::foedus_shared ALIAS foedus_shared)
 endfunction()

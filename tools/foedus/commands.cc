@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "tools/foedus/json.h"
+#include "foedus-core/base/json.h"
 
 namespace foedus::cli {
 
@@ -30,7 +30,7 @@ ExitStatus run(const Command& command, std::ostream* out, std::ostream* err) {
   const Status& status = done.status();
   *err << "foedus: " << status.message() << '\n';
   if (command.is_json) {
-    Json json(out);
+    base::Json json(out);
     json.begin_object();
     json.text("directory", command.directories.dir);
     json.boolean("ok", false);

@@ -34,7 +34,7 @@ std::string line_of(const StorageCounts& counts, StorageKind kind) {
   return line;
 }
 
-void put(Json* json, const storage_meta::StorageMeta& meta) {
+void put(base::Json* json, const storage_meta::StorageMeta& meta) {
   json->number("id", static_cast<std::uint32_t>(meta.id));
   json->text("name", meta.name);
   json->text("kind", name_of(meta.kind));
@@ -46,7 +46,7 @@ void put(Json* json, const storage_meta::StorageMeta& meta) {
   }
 }
 
-void put(Json* json, const StorageCounts& counts) {
+void put(base::Json* json, const StorageCounts& counts) {
   json->number("records", counts.records);
   json->number("payload_bytes", counts.payload_bytes);
   json->number("pages", counts.pages);
@@ -56,7 +56,7 @@ void put(Json* json, const StorageCounts& counts) {
   json->number("chain_pages", counts.chain_pages);
 }
 
-void put(Json* json, const Findings& findings) {
+void put(base::Json* json, const Findings& findings) {
   json->boolean("ok", findings.problems() == 0);
   json->number("problems", findings.problems());
   json->number("warnings", findings.warnings());

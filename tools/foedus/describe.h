@@ -4,10 +4,10 @@
 #include <ostream>
 #include <string>
 
+#include "foedus-core/base/json.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tools/foedus/finding.h"
-#include "tools/foedus/json.h"
 #include "tools/foedus/verify/page_walk.h"
 
 namespace foedus::cli {
@@ -20,11 +20,11 @@ std::string line_of(const storage_meta::StorageMeta& meta);
 std::string line_of(const StorageCounts& counts, StorageKind kind);
 
 // Write members of the JSON object that is open.
-void put(Json* json, const storage_meta::StorageMeta& meta);
-void put(Json* json, const StorageCounts& counts);
+void put(base::Json* json, const storage_meta::StorageMeta& meta);
+void put(base::Json* json, const StorageCounts& counts);
 
 // Writes an array "findings", and the number of problems and of warnings.
-void put(Json* json, const Findings& findings);
+void put(base::Json* json, const Findings& findings);
 
 // 0 .. 100
 std::uint64_t percent_of(std::uint64_t part, std::uint64_t whole);

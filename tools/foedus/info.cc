@@ -52,7 +52,7 @@ std::string state_of(const log::FoundSegment& segment) {
   return (segment.seal.flags & log::kSealedByRecovery) != 0 ? "sealed by recovery" : "sealed";
 }
 
-void put_storages(Json* json, const Info& info) {
+void put_storages(base::Json* json, const Info& info) {
   json->begin_array("storages");
   for (const auto& [id, meta] : info.log.storages) {
     json->begin_object();
@@ -67,7 +67,7 @@ void put_storages(Json* json, const Info& info) {
   json->end_array();
 }
 
-void put_files(Json* json, const Info& info) {
+void put_files(base::Json* json, const Info& info) {
   json->begin_array("files");
   const std::size_t count = info.manifest.has_value() ? info.manifest->files.size() : 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -81,7 +81,7 @@ void put_files(Json* json, const Info& info) {
   json->end_array();
 }
 
-void put_segments(Json* json, const Info& info) {
+void put_segments(base::Json* json, const Info& info) {
   json->begin_array("segments");
   for (std::size_t i = 0; i < info.log.segments.size(); ++i) {
     const log::FoundSegment& segment = info.log.found.segments[i];
@@ -100,7 +100,7 @@ void put_segments(Json* json, const Info& info) {
 
 void write_json(const Command& command, const Info& info, const Findings& findings,
                 std::ostream* out) {
-  Json json(out);
+  base::Json json(out);
   json.begin_object();
   json.text("directory", command.directories.dir);
   put(&json, findings);

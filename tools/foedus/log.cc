@@ -75,7 +75,7 @@ class LogLines {
   const Command& command_;
   const LogSurvey& survey_;
   std::ostream& out_;
-  Json json_;
+  base::Json json_;
   std::optional<page::StorageId> storage_;
   std::uint64_t taken_ = 0;
   Summary summary_;

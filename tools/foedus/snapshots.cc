@@ -33,7 +33,7 @@ Sizes sizes_of(const snapshot::Manifest& manifest) {
 
 void write_json(const Command& command, const std::vector<snapshot::Manifest>& manifests,
                 const Findings& findings, std::ostream* out) {
-  Json json(out);
+  base::Json json(out);
   json.begin_object();
   json.text("directory", command.directories.dir);
   put(&json, findings);

@@ -81,7 +81,8 @@ void name_leftovers(const ClosedDatabase& database, Findings* findings) {
   for (const std::string& name : *names) findings->warning(name, "no manifest lists it");
 }
 
-void put_snapshot(Json* json, const snapshot::Manifest& manifest, const SnapshotCounts& counts) {
+void put_snapshot(base::Json* json, const snapshot::Manifest& manifest,
+                  const SnapshotCounts& counts) {
   json->begin_object();
   json->number("number", static_cast<std::uint32_t>(manifest.number));
   json->number("covered_epoch", manifest.covered.number());
@@ -110,7 +111,7 @@ void put_snapshot(Json* json, const snapshot::Manifest& manifest, const Snapshot
 
 void write_json(const Command& command, const Verified& verified, const Findings& findings,
                 std::ostream* out) {
-  Json json(out);
+  base::Json json(out);
   json.begin_object();
   json.text("directory", command.directories.dir);
   put(&json, findings);

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace foedus::cli {
+namespace foedus::base {
 
 class Json {
  public:
@@ -37,4 +37,4 @@ class Json {
   std::vector<bool> has_member_;  // of open objects and arrays, outermost first
 };
 
-}  // namespace foedus::cli
+}  // namespace foedus::base

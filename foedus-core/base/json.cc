@@ -1,6 +1,6 @@
-#include "tools/foedus/json.h"
+#include "foedus-core/base/json.h"
 
-namespace foedus::cli {
+namespace foedus::base {
 
 void Json::introduce(std::string_view name) {
   if (!has_member_.empty()) {
@@ -56,4 +56,4 @@ void Json::quote(std::string_view bytes) {
   *out_ << '"';
 }
 
-}  // namespace foedus::cli
+}  // namespace foedus::base

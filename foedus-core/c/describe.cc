@@ -1,0 +1,262 @@
+// Facts about a database as JSON, and gleans, of foedus_c.h.
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "foedus-core/base/json.h"
+#include "foedus-core/c/handles.h"
+#include "foedus-core/c/named_options.h"
+
+namespace foedus::c {
+
+namespace {
+
+// Stores what `write` writes to a JSON document as a text of malloc().
+template <typename Write>
+int give_json(char** text, foedus_error* error, Write&& write) noexcept {
+  return reporting(error, [&]() -> Status {
+    std::ostringstream out;
+    base::Json json(&out);
+    write(&json);
+    const std::string made = std::move(out).str();
+    *text = static_cast<char*>(std::malloc(made.size() + 1));
+    if (*text == nullptr) return ErrorCode::kOutOfMemory;
+    std::memcpy(*text, made.c_str(), made.size() + 1);
+    return {};
+  });
+}
+
+// As give_json(), for a call about a database that is open.
+template <typename Write>
+int describe(const foedus_db* db, char** text, foedus_error* error, Write&& write) noexcept {
+  if (text == nullptr) return report_invalid("the place for the text is NULL", error);
+  *text = nullptr;
+  if (!is_valid(db)) return report_no_handle("db", error);
+  return give_json(text, error, [&](base::Json* json) { write(*db->database, json); });
+}
+
+std::string_view name_of(StorageKind kind) {
+  switch (kind) {
+    case StorageKind::kArray:
+      return "array";
+    case StorageKind::kHash:
+      return "hash";
+    case StorageKind::kMasstree:
+      return "masstree";
+    case StorageKind::kSequential:
+      return "sequential";
+  }
+  return "unknown";
+}
+
+void put_storage(const StorageInfo& storage, base::Json* json) {
+  json->begin_object();
+  json->number("id", storage.id);
+  json->text("kind", name_of(storage.kind));
+  json->text("name", storage.name);
+  if (storage.kind == StorageKind::kArray) {
+    json->number("records", storage.records);
+    json->number("payload_bytes", storage.payload_bytes);
+  }
+  json->end_object();
+}
+
+void put_snapshot(const SnapshotInfo& snapshot, base::Json* json) {
+  json->begin_object();
+  json->number("number", snapshot.number);
+  json->number("covered", snapshot.covered.number());
+  json->number("pages", snapshot.pages);
+  json->number("live_pages", snapshot.live_pages);
+  json->end_object();
+}
+
+void put_conflicts(const std::uint64_t (&conflicts)[kConflictReasonCount], base::Json* json) {
+  json->begin_object("conflicts");
+  for (std::size_t i = 1; i < kConflictReasonCount; ++i) {
+    const auto reason = static_cast<ConflictReason>(i);
+    if (to_string(reason) != to_string(static_cast<ConflictReason>(kConflictReasonCount))) {
+      json->number(to_string(reason), conflicts[i]);
+    }
+  }
+  json->end_object();
+}
+
+void put_nvm(std::string_view name, const NvmStats& nvm, base::Json* json) {
+  json->begin_object(name);
+  json->number("reads", nvm.reads);
+  json->number("bytes_read", nvm.bytes_read);
+  json->number("lines_read", nvm.lines_read);
+  json->number("pages_read", nvm.pages_read);
+  json->number("writes", nvm.writes);
+  json->number("bytes_written", nvm.bytes_written);
+  json->number("lines_written", nvm.lines_written);
+  json->number("pages_written", nvm.pages_written);
+  json->end_object();
+}
+
+#define FOEDUS_PUT(member) json->number(#member, of.member)
+
+void put_counters(const Stats& of, base::Json* json) {
+  FOEDUS_PUT(commits);
+  FOEDUS_PUT(rollbacks);
+  put_conflicts(of.conflicts, json);
+  FOEDUS_PUT(log_bytes);
+  FOEDUS_PUT(volatile_page_bytes);
+  FOEDUS_PUT(free_page_bytes);
+  FOEDUS_PUT(log_buffer_bytes);
+  FOEDUS_PUT(open_transactions);
+  FOEDUS_PUT(oldest_transaction_us);
+  FOEDUS_PUT(waiting_page_bytes);
+  FOEDUS_PUT(log_bytes_behind);
+  FOEDUS_PUT(gleans);
+  FOEDUS_PUT(gleaned_records);
+  FOEDUS_PUT(glean_cpu_us);
+  FOEDUS_PUT(snapshot_pages_written);
+  FOEDUS_PUT(volatile_pages_dropped);
+  FOEDUS_PUT(volatile_pages_spared);
+  FOEDUS_PUT(cache_bytes);
+  FOEDUS_PUT(cache_hits);
+  FOEDUS_PUT(cache_misses);
+  FOEDUS_PUT(cache_lines_loaded);
+  FOEDUS_PUT(cache_pages_outgrown);
+  FOEDUS_PUT(writers_waited_us);
+  FOEDUS_PUT(write_limit_bytes_per_s);
+  FOEDUS_PUT(snapshot);
+}
+
+void put_tiers(const TierStats& of, base::Json* json) {
+  json->begin_object("tiers");
+  FOEDUS_PUT(nvm_bytes);
+  FOEDUS_PUT(ssd_bytes);
+  FOEDUS_PUT(moved_bytes);
+  FOEDUS_PUT(cached_bytes);
+  FOEDUS_PUT(cached_reads);
+  json->end_object();
+}
+
+void put_soc(const SocStats& of, base::Json* json) {
+  json->begin_object();
+  FOEDUS_PUT(sessions);
+  FOEDUS_PUT(pages_taken_local);
+  FOEDUS_PUT(pages_taken_remote);
+  FOEDUS_PUT(pages_touched_local);
+  FOEDUS_PUT(pages_touched_remote);
+  json->end_object();
+}
+
+void put_stats(const Stats& stats, base::Json* json) {
+  json->begin_object();
+  put_counters(stats, json);
+  json->number("covered_epoch", stats.covered_epoch.number());
+  json->number("current_epoch", stats.current_epoch.number());
+  json->number("durable_epoch", stats.durable_epoch.number());
+  put_nvm("nvm", stats.nvm, json);
+  put_nvm("ssd", stats.ssd, json);
+  put_tiers(stats.tiers, json);
+  json->begin_array("storages");
+  for (const StorageStats& of : stats.storages) {
+    json->begin_object();
+    json->text("name", of.name);
+    FOEDUS_PUT(volatile_pages);
+    put_conflicts(of.conflicts, json);
+    json->end_object();
+  }
+  json->end_array();
+  json->begin_array("socs");
+  for (const SocStats& soc : stats.socs) put_soc(soc, json);
+  json->end_array();
+  json->end_object();
+}
+
+void put_report(const GleanReport& of, base::Json* json) {
+  json->begin_object();
+  FOEDUS_PUT(snapshot);
+  json->number("covered", of.covered.number());
+  FOEDUS_PUT(records_read);
+  FOEDUS_PUT(records_composed);
+  FOEDUS_PUT(runs_spilled);
+  FOEDUS_PUT(pages_written);
+  FOEDUS_PUT(pages_moved);
+  FOEDUS_PUT(pages_live);
+  FOEDUS_PUT(pages_total);
+  FOEDUS_PUT(pages_dropped);
+  FOEDUS_PUT(pages_kept);
+  FOEDUS_PUT(pages_spared);
+  FOEDUS_PUT(catalog_us);
+  FOEDUS_PUT(map_reduce_us);
+  FOEDUS_PUT(compose_us);
+  FOEDUS_PUT(install_us);
+  FOEDUS_PUT(reclaim_us);
+  FOEDUS_PUT(total_us);
+  FOEDUS_PUT(map_cpu_us);
+  FOEDUS_PUT(sort_cpu_us);
+  FOEDUS_PUT(reduce_cpu_us);
+  FOEDUS_PUT(compose_cpu_us);
+  FOEDUS_PUT(total_cpu_us);
+  json->end_object();
+}
+
+#undef FOEDUS_PUT
+
+}  // namespace
+
+}  // namespace foedus::c
+
+using namespace foedus;     // NOLINT: the functions below are in no namespace
+using namespace foedus::c;  // NOLINT: as above
+
+int foedus_storages(const foedus_db* db, char** json, foedus_error* error) {
+  return describe(db, json, error, [](const Database& database, base::Json* out) {
+    out->begin_array();
+    for (const StorageInfo& storage : database.storages()) put_storage(storage, out);
+    out->end_array();
+  });
+}
+
+int foedus_snapshots(const foedus_db* db, char** json, foedus_error* error) {
+  return describe(db, json, error, [](const Database& database, base::Json* out) {
+    out->begin_array();
+    for (const SnapshotInfo& snapshot : database.snapshots()) put_snapshot(snapshot, out);
+    out->end_array();
+  });
+}
+
+int foedus_stats(const foedus_db* db, char** json, foedus_error* error) {
+  return describe(db, json, error, [](const Database& database, base::Json* out) {
+    put_stats(database.stats(), out);
+  });
+}
+
+int foedus_effective_options(const foedus_db* db, char** json, foedus_error* error) {
+  return describe(db, json, error, [](const Database& database, base::Json* out) {
+    const EffectiveOptions effective = database.effective_options();
+    out->begin_object();
+    out->begin_object("options");
+    put_options(effective.options, out);
+    out->end_object();
+    out->number("loggers", effective.loggers);
+    out->boolean("huge_pages", effective.huge_pages);
+    out->boolean("numa_binding", effective.numa_binding);
+    out->boolean("direct_io", effective.direct_io);
+    out->end_object();
+  });
+}
+
+int foedus_glean(foedus_db* db, foedus_progress progress, void* argument, char** report,
+                 foedus_error* error) {
+  if (report != nullptr) *report = nullptr;
+  if (!is_valid(db)) return report_no_handle("db", error);
+  GleanReport made;
+  const int code = reporting(error, [&]() -> Status {
+    GleanProgressSink sink;
+    if (progress != nullptr) {
+      sink = [progress, argument](const GleanProgress& now) {
+        progress(argument, static_cast<int>(now.stage), now.done, now.total);
+      };
+    }
+    FOEDUS_TRY(made, db->database->glean(sink));
+    return {};
+  });
+  if (code != FOEDUS_OK || report == nullptr) return code;
+  return give_json(report, error, [&](base::Json* out) { put_report(made, out); });
+}
