@@ -39,10 +39,10 @@ Status check_together(device::Device* device, const log::Log& log,
 // read.
 class ClosedDirectory {
  public:
-  // Opens the directory, and makes the cut of its log durable (E13). `socs`: 0: as many as the
-  // machine has. kBusy: another process or engine has it open. kNotFound: it has neither log nor
-  // snapshot. kInvalidArgument: `names` are refused. kCorruption, kWrongVersion, kIoError,
-  // kOutOfSpace.
+  // Opens the directory, and makes the cut of its log durable (E13). If `socs` is 0, uses as many
+  // SOCs as the machine has. kBusy: another process or engine has the directory open. kNotFound: it
+  // has neither log nor snapshot. kInvalidArgument: `names` are refused. kCorruption,
+  // kWrongVersion, kIoError, kOutOfSpace.
   static Result<std::unique_ptr<ClosedDirectory>> open(const DirectoryNames& names,
                                                        std::uint32_t socs, LogSink sink);
   ~ClosedDirectory();
@@ -67,7 +67,8 @@ class ClosedDirectory {
   // Returns how long it took to read the catalog.
   std::uint64_t catalog_us() const { return catalog_us_; }
 
-  // Count and open the segments of the log. Segments of one logger are in the order of the log.
+  // Return the number of segments of the log, and open one of them. Segments of one logger have
+  // indexes in the order of the log.
   std::size_t segment_count() const;
   Result<std::unique_ptr<log::SegmentRecords>> open_segment(std::size_t index) const;
   // Returns an order for a snapshot of all durable commits in the directory.

@@ -240,7 +240,7 @@ Status Database::try_once(engine::EngineSession* session, TxnFunction function, 
     if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
     return ticket.status();
   }
-  // The function's error may rest on reads that no longer verify. Then the conflict is returned.
+  // The function's error may rest on reads that no longer verify. If so, returns the conflict.
   Status reads = base::catching([session] { return session->verify(); });
   session->rollback();
   return reads.is_ok() ? status : reads;

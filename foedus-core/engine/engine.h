@@ -60,8 +60,7 @@ struct Environment {
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(Options options, const Environment& environment = {});
-  // Closes the database if close() was not called. Ends the program if that returns kBusy; ignores
-  // other errors.
+  // Calls close(). Ends the program if close() returns kBusy; ignores its other errors.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -147,7 +146,7 @@ class Engine {
 
   // Set by open(), then the same until close(). Later members use earlier ones.
   Options options_;
-  const bool cache_borrows_ = options_.pages.cache_bytes == 0;  // asked before zeroes are replaced
+  const bool cache_borrows_ = options_.pages.cache_bytes == 0;  // read before zeroes are replaced
   EffectiveOptions effective_;
   const OperatorLog operator_log_;
   const std::unique_ptr<base::Runtime> own_runtime_;  // null: the environment's is used

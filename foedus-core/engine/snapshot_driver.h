@@ -4,8 +4,8 @@
 // the core includes the gleaner.
 //
 //   E13 A glean reads only durable log. It reads a running log up to an epoch that was announced as
-//       durable, and a found log after its cut was made durable (log L11). Otherwise a crash could
-//       lose commits from the log that a durable snapshot has.
+//       durable. It reads a log that open() found after the cut of that log was made durable
+//       (log L11). Otherwise a crash could lose commits from the log that a durable snapshot has.
 //   E14 The storages of a snapshot are those of the one before, and those that the log creates up
 //       to the covered epoch. Storages that the log drops up to then are left out.
 
@@ -42,8 +42,9 @@ struct GleanOrder {
   base::Runtime* runtime = nullptr;
   const numa::Topology* topology = nullptr;
 
-  // Opens the segments of the log, each once, from any thread. Together they have all records of
-  // epochs after those of `previous` up to `covered`. Segments of one logger are in log order.
+  // Functions that open the segments of the log. The gleaner calls each of them once, in any
+  // thread. Together the segments have all records of epochs after those of `previous` up to
+  // `covered`. Segments of one logger are in the order of the log.
   std::vector<OpenSegment> segments;
   std::uint64_t log_bytes = 0;  // approximate size of the segments, for `progress`
   // The storages that exist at the end of `covered`, ascending by id (E14).
@@ -57,7 +58,7 @@ struct GleanOrder {
   Epoch newest_seen;  // newest epoch in the log or of the clock; not below `covered`
 
   std::uint32_t mappers = 0;                // 1..kMaxSocs; 0: one for each SOC
-  std::uint32_t reducers = 0;               // also composers and files; values as for mappers
+  std::uint32_t reducers = 0;               // composers and files, too; values as for mappers
   std::uint64_t reducer_bytes = 64u << 20;  // memory of each reducer
   Facility huge_pages = Facility::kTry;     // for the reducers' memory; never kRequire
   // Binding of the reducers' memory and threads to SOCs, round-robin; never kRequire.

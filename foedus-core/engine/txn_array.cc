@@ -58,8 +58,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   });
 }
 
-// Reads in the common case: a record of a volatile page that is not being written. Returns false in
-// other cases: the caller must then call read(), and `out` may hold bytes of a torn read.
+// Reads in the common case: the record is in a volatile page, and is not being written. Returns
+// false in other cases: the caller must then call read(), and `out` may hold bytes of a torn read.
 [[gnu::always_inline]] inline bool try_read(const Call& call, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
   return call.is_ready_for(index, offset, out.size()) &&
@@ -113,8 +113,8 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
 }
 
 // Begins one of the reads of get_many(). Returns the record if it is in a volatile page. Otherwise
-// prefetches its snapshot page, and returns null. Null also if the request is out of range.
-// REQUIRES: is_ready_to_read().
+// prefetches the record's snapshot page, and returns null. Returns null, too, if the request is out
+// of range. REQUIRES: is_ready_to_read().
 [[gnu::always_inline]] inline page::RecordHeader* begin_read(const Call& call,
                                                              const array::ArrayShape& shape,
                                                              bool is_of_snapshot,

@@ -86,9 +86,9 @@ class Call {
   }
 
  private:
-  // Returns whether refusal() has nothing to refuse, and the storage has no waiting rows (E38). It
-  // is always inlined, as are the calls for each row: otherwise the compiler's choice would depend
-  // on which sources are compiled together.
+  // Returns whether refusal() has nothing to refuse, and the storage has no waiting rows (E38).
+  // Always inlined, like all functions that run for each row: otherwise the compiler's choice would
+  // depend on which sources are compiled together.
   [[gnu::always_inline]] bool is_ready(bool is_write) const {
     // order: relaxed, all three: `turn` by E30; the other two are constant in a transaction.
     if (!slot_->is_in(turn_) ||
@@ -101,13 +101,13 @@ class Call {
   }
   // Returns the error of the first check that fails; ok if none does.
   [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const;
-  // Applies the row of that key if it waits (E38). The key of an array's record is its index, as
+  // Applies the row of `key` if that row waits (E38). The key of an array's record is its index, as
   // eight bytes.
   Status touch(std::string_view key) const;
 
  public:
-  // Inlines the tests, and calls a function only if one fails: returning an ok Status from a call
-  // would cost more than the tests do.
+  // Checks an operation on a row, and the size of its key. Only a failed test leads to a call that
+  // is not inlined: returning an ok Status from such a call would cost more than the tests do.
   [[gnu::always_inline]] Status check_key(std::string_view key, bool is_write) const {
     if (is_ready(is_write) && key.size() <= kMaxKeyBytes) [[likely]]
       return {};
@@ -137,7 +137,7 @@ class Call {
       return {};
     return refusal_of_index(index, is_write);
   }
-  // Returns whether the array has the record, and its payload the bytes [offset, offset + bytes).
+  // Returns whether the array has the record, and the payload has bytes [offset, offset + bytes).
   bool is_within(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return index < control_->meta.records && offset + bytes <= control_->meta.payload_bytes;
   }

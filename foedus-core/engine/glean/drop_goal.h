@@ -26,7 +26,7 @@ class DropGoal {
     percent_ = is_above ? percent - room_ : percent;
   }
   std::uint32_t percent() const { return percent_; }
-  // Returns the percentage above which the next glean begins.
+  // Returns the percentage above which the next glean begins if gleans are cheap (E44).
   std::uint32_t begin_percent(std::uint32_t percent) const { return percent - room_ / 2; }
 
  private:

@@ -69,8 +69,8 @@ class GleanRequests {
   std::uint64_t fulfilled_ = 0;  // requests up to this one got a successful glean
   bool has_ended_ = false;       // end() was called: no glean answers any more
   Status answer_;                // how the last glean ended
-  GleanReport report_;                           // of the last successful glean
-  const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
+  GleanReport report_;                           // report of the last successful glean
+  const GleanProgressSink* progress_ = nullptr;  // sink of a request that is not answered
   std::uint64_t progress_request_ = 0;           // number of the request of progress_
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;

@@ -12,7 +12,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kDueLookUs = 20'000;        // between two looks whether a glean is due
-constexpr std::uint64_t kEarlyLookUs = 5'000;       // the same, if gleans begin early (E44)
+constexpr std::uint64_t kEarlyLookUs = 5'000;       // between two looks if gleans begin early (E44)
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;  // memory is kept this long after a glean began
 constexpr std::uint64_t kNextGleanUs = 2'000'000;   // between two gleans, if the first has failed
 }  // namespace
@@ -123,7 +123,7 @@ std::uint64_t GleanScheduler::step() {
 void GleanScheduler::recover() {
   parts_.recovery->run();
   has_recovered_ = parts_.state->recovery_status().is_ok();
-  if (has_recovered_) parts_.pool->allow_lending();  // recovery borrows no more, so the cache may
+  if (has_recovered_) parts_.pool->allow_lending();  // recovery borrows no more of the pool
 }
 
 // Removes files that no transaction reads any more. A failure is told to the operator, but answers

@@ -1,11 +1,11 @@
 #pragma once
 // GleanScheduler: the gleaner's task. It first completes the recovery that open() began
-// (recovery.h). Then it decides when the next snapshot is due, has it made and installed, and cuts
-// the log (paper §7).
+// (recovery.h). Then it decides when the next snapshot is due, has it made and installed, and
+// truncates the log (paper §7).
 //
 //   due ──► order: durable epoch, then the log's segments ──► make_snapshot() ──► manifest durable
 //                                                                                     │
-//        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
+//   files removed ◄── volatile pages dropped ◄── pointers installed ◄── log truncated ◄┘
 
 #include <cstdint>
 

@@ -66,7 +66,8 @@ class InstallThreads final : public storage::InstallWorkers {
   void reclaim();
   // Returns the number of dropped pages at which transactions may still look.
   std::uint64_t retired_count() const;
-  // Returns the processor time of the threads that were started, since the last call.
+  // Returns the processor time that the threads have taken since the last call. The time of the
+  // caller's thread does not count.
   std::uint64_t take_cpu_us();
 
  private:
@@ -78,7 +79,7 @@ class InstallThreads final : public storage::InstallWorkers {
 
   const Parts parts_;
   std::vector<Worker> workers_;                   // constant
-  std::vector<std::unique_ptr<Thread>> threads_;  // of all workers but the first; constant
+  std::vector<std::unique_ptr<Thread>> threads_;  // one for each worker but the first; constant
   // Used by the caller's thread.
   std::size_t started_ = 0;
   bool has_tried_ = false;  // start() was called in this installation
@@ -86,7 +87,7 @@ class InstallThreads final : public storage::InstallWorkers {
   base::WaitPoint done_;
   std::mutex mutex_;
   // Guarded by mutex_.
-  const std::function<void(std::size_t)>* work_ = nullptr;  // of the last run()
+  const std::function<void(std::size_t)>* work_ = nullptr;  // argument of the last run()
   std::size_t left_ = 0;                                    // threads that have not ended work_
   std::uint64_t cpu_us_ = 0;
 };

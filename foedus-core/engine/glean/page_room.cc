@@ -6,14 +6,14 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
+constexpr std::uint64_t kLentWaitUs = 100'000;  // longest wait for pages that the cache borrows
 constexpr std::uint64_t kLentLookUs = 200;
 // Longest waits for dropped pages: the first if an older transaction may still look at them, the
 // second if there is no such transaction, and only threads without a processor delay the epoch.
 constexpr std::uint64_t kRoomWaitUs = 200'000;
 constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kRoomPart = 16;  // it is enough if this part of all pages is free
+constexpr std::uint64_t kRoomPart = 16;  // it is enough if 1/16 of all pages is free
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 // operation first touches them (unapplied.h), and the open database makes the snapshot.
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
-//   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
-//                          └─► its rows wait ───────────┘                            ──► over
+//   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins
+//                          └─► its rows wait ───────────┘           ──► log truncated ──► over
 //
 //   E23 Until recovery is over no transaction follows a storage's root pointer or reaches a
 //       volatile page, and there is no commit. Only transactions of snapshot isolation begin, and
@@ -19,7 +19,7 @@
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
 //       which the next open recovers the same data. Until the log begins, recovery adds only
 //       snapshots of what the directory holds. It removes only snapshots that are superseded or
-//       damaged, and log segments that the newest snapshot covers. The last step, "log cut",
+//       damaged, and log segments that the newest snapshot covers. The last step, "log truncated",
 //       removes the rest of these segments once the log has begun.
 
 #include <cstdint>
@@ -102,7 +102,7 @@ class Recovery {
   const Parts parts_;
 
   // Used by begin(), then by run().
-  std::optional<snapshot::Manifest> manifest_;  // of the newest snapshot
+  std::optional<snapshot::Manifest> manifest_;  // manifest of the newest snapshot
   std::unique_ptr<Unapplied> unapplied_;        // rows of the tail that wait; null: none do
   Epoch found_up_to_;                           // constant once recovery is over
 };

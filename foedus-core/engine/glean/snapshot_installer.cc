@@ -12,8 +12,8 @@ namespace foedus::engine {
 
 namespace {
 
-// There is at most one installer for so many bytes of volatile pages. The free pages that an
-// installer keeps for itself are a sixty-fourth of that.
+// There is at most one installer for each kPageBytesPerInstaller of volatile pages. The free pages
+// that an installer keeps for itself are a sixty-fourth of that.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 constexpr std::uint64_t kUnusedPagesLookUs = 500;  // between two looks at retired pages
 constexpr std::uint64_t kPagesWaitUs = 20'000;     // longest wait for free pages between two rounds

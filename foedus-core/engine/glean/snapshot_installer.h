@@ -107,7 +107,7 @@ class SnapshotInstaller {
   page::SessionPages pages_;
   std::unique_ptr<InstallThreads> threads_;  // null: the gleaner's thread installs alone
 
-  DropGoal drop_goal_;                  // of the last installation
+  DropGoal drop_goal_;                  // goal of the last installation
   std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
   std::uint64_t settled_us_ = 0;        // when settle_while_idle() last called settle()
   std::uint64_t installations_ = 0;

@@ -17,10 +17,10 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
+constexpr std::uint64_t kReadersWaitUs = 500'000;  // longest wait for readers of old pages
 constexpr std::uint64_t kReadersLookUs = 500;
 constexpr std::uint64_t kDiskFactor = 3;
-constexpr std::uint64_t kDiskPagesFree = 1024;  // besides kDiskFactor pages for each live page
+constexpr std::uint64_t kDiskPagesFree = 1024;  // added to kDiskFactor pages for each live page
 constexpr std::uint64_t kMovedShare = 4;  // a move should write 1/kMovedShare of the live pages
 
 }  // namespace

@@ -2,8 +2,8 @@
 // SnapshotRetention: which manifests, files and pages of snapshots stay, and for how long. Moves
 // live pages out of mostly superseded files, and removes manifests and files that are not needed.
 //
-//   E16 The log is cut only up to what a durable manifest covers. For each storage the installer
-//       knows the oldest snapshot to which a volatile page or root pointer may lead (O16).
+//   E16 Only log that a durable manifest covers is removed. For each storage the installer knows
+//       the oldest snapshot to which a volatile page or root pointer may lead (O16).
 //       Manifests before the oldest of these snapshots, and files that only they list, are removed.
 //       The removal waits until transactions that may have seen older pointers have ended. It
 //       spares the manifests and files of snapshots that are read or kept.
@@ -54,8 +54,8 @@ class SnapshotRetention {
   // ---- while no transaction reads volatile pages: recovery, and the last glean -----------------
 
   // Takes over a durable manifest without an installation, and makes its snapshot readable. From
-  // then on no volatile page is taken to lead to an earlier snapshot: remove_superseded() removes
-  // earlier snapshots that are neither kept nor read. `is_newest`: false for a manifest found at
+  // then on remove_superseded() assumes that no volatile page leads to an earlier snapshot, and
+  // removes those that are neither kept nor read. `is_newest`: false for a manifest found at
   // open if a newer one follows; see NewestManifest::set_older(). REQUIRES: no transaction follows
   // pointers of volatile pages to earlier snapshots any more.
   void take_uninstalled(const snapshot::Manifest& manifest, bool is_newest = true);
@@ -68,7 +68,7 @@ class SnapshotRetention {
 
   // Makes room for `pages` more pages within the bound of snapshot files (E37). If there is too
   // little, lets kept snapshots before the newest one expire, settles storages that still lead to
-  // such snapshots, and removes the snapshots.
+  // them (SnapshotInstaller::settle()), and removes these snapshots.
   Status make_disk_room(std::uint64_t pages);
   // Returns once all blocks of removed files are free (E50).
   void wait_for_blocks() { closer_.wait(); }
@@ -107,8 +107,7 @@ class SnapshotRetention {
 
   const Parts parts_;
   device::FileCloser closer_;
-  // The removal waits for transactions that began up to this epoch; none: there is no removal to
-  // do.
+  // The removal waits for transactions that began up to this epoch. None: nothing is to be removed.
   Epoch removal_stamp_;
   std::uint64_t stamped_installation_ = 0;  // number of the last installation before the stamp
   // Old manifests that were found damaged and reported to the operator.

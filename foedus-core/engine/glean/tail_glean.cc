@@ -11,7 +11,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kNextTailUs = 2'000'000;  // until the next try, after a failure
-constexpr std::uint64_t kEndLookUs = 20'000;      // the same, if the rows could not be ended yet
+constexpr std::uint64_t kEndLookUs = 20'000;      // until the next try to end rows that are in use
 constexpr std::uint64_t kUnusedLookUs = 500;
 
 }  // namespace

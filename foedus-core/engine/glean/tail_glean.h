@@ -57,8 +57,7 @@ class TailGlean {
 
   // ---- any thread, after recovery --------------------------------------------------------------
 
-  // Returns whether the tail is in no snapshot yet. May return true for a moment after its snapshot
-  // was made.
+  // Returns whether there is a tail whose snapshot is not yet made and installed.
   bool has_tail() const {
     // order: relaxed, take() comes before the end of recovery, for which the caller has waited.
     return has_tail_.load_relaxed() != 0;
@@ -76,8 +75,8 @@ class TailGlean {
 
   bool is_gleaned_ = false;
   bool is_troubled_ = false;       // the last try to end the rows failed
-  std::uint64_t next_us_ = 0;      // time of the next try; once rows have ended, see forget()
-  page::SnapshotNumber number_{};  // of the tail's snapshot, if is_gleaned_
+  std::uint64_t next_us_ = 0;      // time of the next try; once rows have ended, limit of forget()
+  page::SnapshotNumber number_{};  // number of the tail's snapshot, if is_gleaned_
 };
 
 }  // namespace foedus::engine

@@ -6,7 +6,7 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: a glean of less tells too little
+constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // a glean of less log tells too little
 constexpr std::uint64_t kPagesAbove = 4;           // most_pages() adds a page for 4 records
 
 }  // namespace

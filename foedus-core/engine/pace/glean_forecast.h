@@ -48,8 +48,8 @@ class GleanForecast {
   // Returns the microseconds until volatile pages that change now can be dropped. That is when the
   // running glean and the next one should have ended.
   double us_to_room() const;
-  // Returns the microseconds until log can be cut. That is when the running glean should have made
-  // its snapshot. 0: no glean runs, or its snapshot is made.
+  // Returns the microseconds until log can be truncated. That is when the running glean should have
+  // made its snapshot. 0: no glean runs, or its snapshot is made.
   double us_to_log_room() const;
   // Returns the number of pages that a glean of `log_bytes` should write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
@@ -59,9 +59,9 @@ class GleanForecast {
   // A running glean. It takes all log that was written before it began and is in no snapshot yet.
   class Running {
    public:
-    // Estimates the glean's log as all bytes written so far. Constructed before GleanOrders::next()
-    // chooses the epoch that the glean covers: then the estimate has bytes that the glean leaves
-    // out only if they are not durable when next() chooses.
+    // Estimates the glean's log as all bytes written so far. REQUIRES: GleanOrders::next() has not
+    // yet chosen the epoch that the glean covers. So the glean leaves out only those of the
+    // estimated bytes that are not durable when next() chooses.
     explicit Running(GleanForecast* forecast);
     ~Running() { forecast_->pace_.end(); }
     Running(const Running&) = delete;
@@ -77,8 +77,8 @@ class GleanForecast {
 
    private:
     GleanForecast* const forecast_;
-    const std::uint64_t log_bytes_;    // that the log had written when the glean began
-    const std::uint64_t log_covered_;  // of these, those that earlier snapshots cover
+    const std::uint64_t log_bytes_;    // bytes of log written when the glean began
+    const std::uint64_t log_covered_;  // bytes of log that earlier snapshots cover
     GleanSize size_;
     bool is_news_ = false;
   };
@@ -93,7 +93,7 @@ class GleanForecast {
   const Parts parts_;
 
   // Used by the gleaner's task.
-  // Pages that the last glean with enough log wrote, and its records per byte of log.
+  // Pages that the last glean of at least kPaceBytesMin wrote, and its records per byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
 
@@ -102,8 +102,8 @@ class GleanForecast {
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
-  // Pages that the last glean with enough log wrote per byte of log. The first value is for small
-  // updates, each of a different page.
+  // Pages that the last glean of at least kPaceBytesMin wrote per byte of log. The first value is
+  // for small updates, each of a different page.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
 };
 

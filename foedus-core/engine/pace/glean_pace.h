@@ -35,7 +35,7 @@ class GleanPace {
   // What is left of the running glean. The default values mean that no glean runs.
   struct Left {
     double us = 0;          // until it ends
-    double us_to_room = 0;  // until its snapshot is durable, and the log is cut
+    double us_to_room = 0;  // until its snapshot is durable, and the log is truncated
     double share = 0;       // `us` as a share of the glean's whole time
     double slowness = 1;    // the glean's time as a multiple of what was expected when it began
   };

@@ -17,7 +17,7 @@ constexpr std::uint64_t kBurstUs = 10'000;   // time whose bytes may be granted 
 constexpr std::uint64_t kWaitUsMin = 200;    // least sleep of a writer: the system adds some 50
 constexpr std::uint64_t kWaitUsMax = 5'000;  // longest sleep, before a look whether it may go on
 constexpr std::uint64_t kReportUs = 10'000'000;
-constexpr std::uint64_t kFreeUs = 2'000'000;  // without a wait, then the end of waits is reported
+constexpr std::uint64_t kFreeUs = 2'000'000;  // waits are over when none was seen for this long
 
 // Shares of the bound of the log. Up to a backlog of kBacklogFree, or of GleanOptions::log_bytes if
 // that is more, writers are not limited. At kBacklogBalance above that, writers write at the pace
@@ -29,10 +29,10 @@ constexpr double kBacklogBalance = 0.325;
 // Least multiple of the gleaner's pace at which writers write, reached at twice kBacklogBalance.
 // The backlog then shrinks as fast as writers write, so there is no need to stop them.
 constexpr double kLeastOfPace = 0.5;
-constexpr double kPagesReserve = 0.05;  // of all pages, for the installer and sessions' stocks
+constexpr double kPagesReserve = 0.05;  // share of all pages, for the installer and stocks of pages
 constexpr double kReleaseUsMin = 20'000;
-constexpr double kLeastOfLog = 1e6;  // least limit by log below its bound, in bytes a second
-constexpr double kLeastOfMemory = 64 << 10;  // least limit that is not kStopped
+constexpr double kLeastOfLog = 1e6;  // least limit by log while bytes_left > 0, in bytes a second
+constexpr double kLeastOfMemory = 64 << 10;  // least limit by memory, in bytes a second
 constexpr double kMostBytesPerS = 100e9;  // a limit above this is none: no machine writes so fast
 // Writers are not limited while volatile pages take at most volatile_percent of their memory, or
 // kPercentFreeMin if that is more. If volatile_percent is 0, volatile pages make no glean due, and
@@ -40,7 +40,7 @@ constexpr double kMostBytesPerS = 100e9;  // a limit above this is none: no mach
 constexpr std::uint32_t kPercentFreeMin = 50;
 constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kLearnBytes = 256 << 10;  // of log, between two updates of pages_per_byte_
+constexpr std::uint64_t kLearnBytes = 256 << 10;  // log bytes between updates of pages_per_byte_
 
 std::string in_megabytes(std::uint64_t bytes) {
   char text[32];

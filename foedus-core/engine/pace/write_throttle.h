@@ -9,12 +9,12 @@
 //   word      written by       read by          meaning
 //   limit     step()           writers          bytes of log a second; kUnlimited, kStopped
 //   granted   step()           step(), writers  sum of the bytes of log that writers may write
-//   claimed   writers, added   step()           sum of the bytes that writers claim in wait()
+//   claimed   writers          step()           sum of the bytes that writers claim in wait()
 //
 //   E18 A writer waits after its commit, when it has no lock, no pin and no claimed session. So the
 //       gleaner cannot wait for that writer. A writer does not wait if the gleaner or the log has
-//       failed, or once close() has begun. It waits for no glean that never begins: the limit is
-//       kStopped only at log_bytes_max, and a glean is due at a quarter of that.
+//       failed, or once close() has begun. A glean is due whenever writers are stopped: the limit
+//       is kStopped only at log_bytes_max, and a glean is due at a quarter of that.
 //
 // Without a limit, a writing transaction only loads a cache line that is rarely written.
 
@@ -39,12 +39,12 @@ struct LogPressure {
   double free_share = 0;     // backlog_share up to which writers are not limited
   double bytes_per_s = 0;    // pace of the gleaner, in bytes of log
   double bytes_left = 0;     // bytes that can be written before log_bytes_max stops writers
-  double glean_s = 0;        // seconds until the running glean lets log be cut; 0: no glean will
+  double glean_s = 0;        // seconds until the running glean lets log be truncated; 0: none will
 };
 // Returns the bytes of log a second that writers may write. The limit is infinite up to free_share,
 // and falls as backlog_share grows beyond. At kBacklogBalance above free_share the limit is the
-// pace of the gleaner; at twice kBacklogBalance and beyond, half of that pace. The limit is at most
-// so high that bytes_left lasts until the running glean makes room, but at least 1 MB a second. It
+// pace of the gleaner; at twice kBacklogBalance and beyond, half of that pace. The limit is low
+// enough for bytes_left to last until the running glean makes room, but at least 1 MB a second. It
 // is 0 if bytes_left is 0 or less.
 double write_limit_of(const LogPressure& pressure);
 
@@ -114,7 +114,7 @@ class WriteThrottle final : public base::Task {
   // Used by step().
   std::uint64_t stepped_us_ = 0;
   std::uint64_t pages_in_use_ = 0;          // at the last step
-  std::uint64_t pages_taken_ = 0;           // since pages_per_byte_ was learned
+  std::uint64_t pages_taken_ = 0;           // pages taken since pages_per_byte_ was learned
   std::uint64_t log_bytes_learned_ = 0;     // log written when pages_per_byte_ was learned
   double pages_per_byte_ = 0;               // volatile pages that writers take for a byte of log
   std::uint64_t wait_seen_us_ = 0;          // when step() last saw writers wait

@@ -238,9 +238,9 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
-// Does first what can fail, and changes by_name_ only after that. Needs no care for sessions: until
-// recovery is over none follows the roots that are set here, and none commits to a storage that is
-// dropped here (E23).
+// Makes all controls and roots before it changes by_name_: if that fails, by_name_ stays as it was.
+// Sessions need no precautions: until recovery is over, no session follows the roots that are set
+// here, and none commits to a storage that is dropped here (E23).
 Status Catalog::recover(const RecoveredCatalog& found, const snapshot::Manifest* newest) {
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;

@@ -14,9 +14,9 @@
 //       its drop. A drop is logged once, even if a full device keeps the record from becoming
 //       durable. A later drop() or open() of the name waits for the same record; open() then makes
 //       a new storage. A second record would give the drop a later epoch in list_at(). A snapshot
-//       up to an epoch before it would then have the storage again, after an earlier snapshot that
-//       leaves it out. Space in the log is reserved before commits are refused: a drop that finds
-//       none leaves the storage as it was.
+//       up to an epoch between both records would then have the storage again, although an earlier
+//       one has left it out. Space in the log is reserved before commits are refused: a drop that
+//       finds none leaves the storage as it was.
 //   E6  Ids of storages count upwards and are never used again.
 //   E19 A create or drop record is published, and its epoch noted in the catalog, under one lock.
 //       So list_at() knows all storages of a durable epoch. No thread waits for the log while it

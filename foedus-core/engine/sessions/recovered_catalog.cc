@@ -160,8 +160,10 @@ class CatalogReader {
     return {};
   }
 
-  Epoch covered_;                   // epoch that the previous snapshot covers
-  std::uint32_t known_before_ = 1;  // a lower id that the previous snapshot lacks was dropped
+  Epoch covered_;  // epoch that the previous snapshot covers
+  // A storage with a lower id is in the previous snapshot, was dropped, or has its create record
+  // after covered_: an id is given before its create record gets an epoch.
+  std::uint32_t known_before_ = 1;
   std::uint32_t next_id_ = 1;
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;

@@ -22,7 +22,7 @@ struct RecoveredCatalog {
   std::vector<storage_meta::StorageMeta> storages;        // at the log's end (E14), ascending by id
   page::StorageId next_storage_id{};                      // above all ids that were ever used
   bool has_news = false;                                  // the snapshot lacks a record of the log
-  std::vector<std::vector<storage::PageSample>> samples;  // of log records, for each of `storages`
+  std::vector<std::vector<storage::PageSample>> samples;  // one list for each of `storages`
 };
 
 // Reads the storages of the found log. Tasks of `runtime` read several segments at the same time.

@@ -59,7 +59,7 @@ class alignas(64) ScanCursor {
   std::uint64_t rows_left_ = 0;
   bool is_positioned_ = false;  // sequential_ is at a record: next() moves it
   bool is_of_snapshot_ = false;
-  bool may_have_rows_ = false;  // masstree_ may have read rows ahead: none waited at open
+  bool may_have_rows_ = false;  // masstree_ may have read rows ahead: no row waited in open_tree()
   page::SnapshotPageId root_;   // if is_of_snapshot_: the storage's root in that snapshot
   occ::StorageControl* control_ = nullptr;
   // The scan's range in the log's tail, if rows of the storage waited when the scan began (E38).
@@ -142,8 +142,8 @@ class EngineSession final : private log::RingSource {
   // Rolls back a revoked transaction (E36). Called by TxnWatch's task or the owner's thread, which
   // holds TxnWatch's mutex.
   void roll_back_revoked();
-  // Returns kConflict, after which the open transaction cannot commit: a row of the log's tail
-  // could not be applied. The retry applies that row before it locks anything (E39).
+  // Dooms the open transaction, because a row of the log's tail could not be applied, and returns
+  // kConflict. The retry applies that row before it locks anything (E39).
   Status touch_later(occ::StorageControl* control, std::string_view key);
   // Discards what is kept for a retry of the last transaction: the next transaction is no retry.
   void forget_retry();

@@ -14,7 +14,7 @@
 //   E33 If threads wait for a session, release() hands its session to the thread that has waited
 //       longest. release() may read waiting_ just before a thread begins to wait. That thread then
 //       finds the free session by a look of its own, after kLookAgainUs at the latest. So a thread
-//       waits only while the threads ahead of it wait for sessions or use them.
+//       waits only while threads that came before it wait for sessions or use them.
 //   E34 A session stays until the database is closed, with its memory and its SOC. The SOC is that
 //       of the processor that ran the asking thread when the session was made. If that processor
 //       has several SOCs (N8), the session gets the SOC with the fewest sessions.
@@ -135,7 +135,7 @@ class SessionPool {
   static Hint* hints_of_thread();
   EngineSession* last_of_thread() const {
     const Hint& hint = hints_of_thread()[parts_.database % kHints];
-    return hint.database == parts_.database ? hint.session : nullptr;  // E9: others may be gone
+    return hint.database == parts_.database ? hint.session : nullptr;  // E9
   }
   void remember(EngineSession* session, numa::SocRange here) const;
   // Returns whether the calling thread's processor has the same SOCs (N8) as the one on which the

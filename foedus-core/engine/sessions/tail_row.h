@@ -48,8 +48,8 @@ class TailRow {
 // Returns the array index in the key of a log record. REQUIRES: the record is of an array.
 std::uint64_t index_of_key(std::string_view key);
 
-// Searches the row of `key` in an open transaction, without copying its payload. Errors: those of
-// the storages' get().
+// Searches for the row of `key` in an open transaction, without copying its payload. Errors: those
+// of the storages' get().
 Status look_for(occ::TxnContext& txn, occ::StorageControl* control, std::string_view key);
 
 }  // namespace foedus::engine

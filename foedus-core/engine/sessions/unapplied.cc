@@ -63,7 +63,7 @@ Unapplied::Unapplied(const Parts& parts, Epoch covered) : parts_(parts), covered
 
 Unapplied::~Unapplied() { leave_found(); }
 
-// Ends the use of the snapshot that was the newest at open, which attach() began: that snapshot may
+// Leaves the snapshot that was the newest at open, which attach() has entered: that snapshot may
 // then be removed. Does nothing if there is none, or in a second call.
 void Unapplied::leave_found() {
   if (found_ != nullptr) parts_.snapshots->leave(looker_->context().session());

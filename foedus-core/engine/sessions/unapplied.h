@@ -11,10 +11,10 @@
 //   states[]  thread that claims     sessions            see above
 //   is_over   end()                  threads that claim  1: no row is claimed any more (E42)
 //
-//   E38 No operation looks at a waiting row, or at a range of keys that has one: it applies the row
-//       before. Only transactions on a snapshot need not, since their snapshot either precedes the
-//       tail or has its rows in pages. So no transaction can have changed or locked the row until
-//       it is applied, and it becomes what it was when the log ended. StorageControl says which
+//   E38 Before an operation looks at a waiting row, or at a range of keys that has one, it applies
+//       the row. Only transactions on a snapshot need not, since their snapshot either precedes the
+//       tail or has its rows in pages. So no transaction changes or locks the row until it is
+//       applied, and the row then becomes what it was when the log ended. StorageControl says which
 //       storages have rows that wait.
 //   E39 One transaction applies a row with all its records. Its session serves nothing else and
 //       logs nothing: the tail stays in the log until a snapshot covers it. The row's page may need
@@ -25,16 +25,16 @@
 //       (O15).
 //   E40 No other snapshot is made before that of the tail: a snapshot that covers a later epoch
 //       would lack the tail's rows.
-//   E41 All rows end once the tail's snapshot is installed and no volatile page leads to pages of
-//       earlier snapshots (O16). From then on a search that comes to a snapshot page finds the
-//       tail's rows there. But a search may end on a volatile page that was made before and lacks a
-//       waiting row: end() applies such rows. Pages that become volatile later are copies of
-//       snapshot pages that have the rows.
+//   E41 A row ends when every search finds it without Unapplied. All rows end once the tail's
+//       snapshot is installed and no volatile page leads to pages of earlier snapshots (O16). From
+//       then on a search that comes to a snapshot page finds the tail's rows there. But a search
+//       may end on a volatile page that was made before and lacks a waiting row: end() applies such
+//       rows. Pages that become volatile later are copies of snapshot pages that have the rows.
 //   E42 A thread claims a row only while it holds the mutex of one of the sessions and is_over is
 //       not set. If is_over is set, the thread marks a waiting row applied without any change, and
-//       waits for a claimed row. end() sets is_over, and then takes each mutex once; it never
-//       blocks on one, but goes on in the next call. After the last one, all claimed rows are
-//       applied, and no other row will be. Only then does end() clear the flags in StorageControl
+//       waits for a claimed row. end() sets is_over, and then takes each mutex once. It never
+//       blocks on a mutex, but goes on in the next call. After the last mutex, no row is claimed,
+//       and none will be applied any more. Only then does end() clear the flags in StorageControl
 //       by which operations ask for waiting rows. A row that was applied later would undo what
 //       users wrote since.
 //   E43 A record that changes part of a row is applied to the row of the snapshot that was found at

@@ -194,7 +194,7 @@ std::uint64_t staged_bytes(const Options& options) {
 
 KeptPagesBytes kept_pages_bytes(const Options& options) {
   if (options.tiers.ssd_dirs.empty()) return {0, 0};
-  constexpr std::uint64_t kFreeShare = 8;  // part of nvm_bytes left to extents of new snapshots
+  constexpr std::uint64_t kFreeShare = 8;  // 1/8 of nvm_bytes is left to extents of new snapshots
   const std::uint64_t most =
       std::max(options.tiers.nvm_bytes - options.tiers.nvm_bytes / kFreeShare,
                snapshot::NvmPages::kStepBytes);

@@ -30,8 +30,8 @@ struct KeptPagesBytes {
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
 // Returns the bytes of the staging buffer (device/staging/buffer.h), in which pages wait on NVM to
-// be written to the SSD; 0 without an SSD tier. The tasks that write them copy them to DRAM first,
-// and have as many bytes of DRAM for that, beside memory_bytes.
+// be written to the SSD; 0 without an SSD tier. The tasks that write these pages copy them to DRAM
+// first. Their DRAM for that has the size of the buffer, and is not part of memory_bytes.
 std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {
@@ -40,7 +40,7 @@ struct OpenedDirectories {
   bool maps_files = false;                   // all directories but those of the SSD tier do
   device::TieredDevice* tiers = nullptr;     // `device`, if snapshots lie on two tiers; else null
   std::shared_ptr<device::NvmCounters> nvm;  // null unless DeviceKind::kEmulated
-  std::shared_ptr<device::NvmCounters> ssd;  // of the SSD tier; null unless kEmulated
+  std::shared_ptr<device::NvmCounters> ssd;  // counters of the SSD tier; null unless kEmulated
 
   void close() {
     device.reset();
@@ -50,7 +50,7 @@ struct OpenedDirectories {
 
 // Opens and locks each directory; makes those that are missing. If an earlier process left pages in
 // the staging buffer, writes them to the SSD: kOutOfSpace, kIoError, kCorruption. Changes nothing
-// else: the marks of the directories come with the first later change (device V13).
+// else: the file that marks a directory is written before the first later change (device V13).
 // kInvalidArgument: a directory is named twice or belongs to another database; or a file that the
 // savepoint or a manifest names is missing, and a directory that may have it is left out. Other
 // errors: those of device::FileDevice::open() and device::SpreadDevice::make().

@@ -62,9 +62,10 @@ class NewestManifest {
   void set_older(const snapshot::Manifest& manifest);
   // If the newest manifest on the device is damaged or gone, writes it again under a new number and
   // takes that one over (E27). Called before files are removed: files that only the lost manifest
-  // lists would be removed as orphaned. Gleans and reclaim() run long after this call. So before
-  // each removal of orphaned files they check the device's manifest, and fail if it is lost. If a
-  // manifest vanishes between the last check and a removal, the files that only it lists are lost.
+  // lists would be removed as orphaned. Gleans and reclaim_pages() run for long after this call. So
+  // they check the device's manifest before they remove orphaned files, and fail if it is lost. If
+  // a manifest vanishes between the last check and a removal, the files that only it lists are
+  // lost.
   Status restore_lost();
   // Calls restore_lost(). Then, if has_failed(), takes over the newest manifest of the device
   // (E27): the failed glean may have renamed its manifest into place. Syncs the directory first, so

@@ -55,9 +55,9 @@ Snapshots::~Snapshots() = default;
 // ---- sessions --------------------------------------------------------------------------------
 
 // Stores kChoosing in the session's word, and returns the list: the session's half of E52. The
-// store has release order, because expire() may read kChoosing, or a number stored after it, and
-// never see the kNothing of the last leave(): then, too, the reads of the session's last
-// transaction must be over.
+// store is a release, as in leave(). expire() may read kChoosing, or the number that follows it,
+// without having read the kNothing of the last leave(). In this case, too, the reads of the
+// session's last transaction must be over.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
@@ -217,8 +217,8 @@ Snapshots::Readers Snapshots::look_at_readers() const {
   return readers;
 }
 
-// Keeps the newest `kept_max` snapshots, and passes over the others. Of snapshots of one epoch it
-// keeps only the newest: they have the same records, in other files.
+// Keeps the newest `kept_max` snapshots, and passes over the others. If several snapshots cover the
+// same epoch, keeps only the newest of them: they have the same records, in other files.
 void Snapshots::pass_over_locked(std::uint32_t kept_max) {
   std::unique_ptr<List> list = new_list_locked(kept_.size());
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept;
