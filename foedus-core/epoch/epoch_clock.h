@@ -55,10 +55,10 @@
 //       the retry, too (E3). The clock's exchange, once kLentUsMax have passed, clears the pin. So
 //       a session that never returns holds nothing back. A session that returns later finds its
 //       pin gone, and must forget the addresses.
-//   E28 Epoch numbers are used up and never reused. From half of them on the clock shortens epochs
-//       less and less for waiters, from 7/8 on not at all. No commit has an epoch beyond
-//       kCommitEpochMax. The epochs beyond it are enough for days of reads; at the last one the
-//       clock stands still.
+//   E28 Epoch numbers are used up and never reused. Once half of them are used, the clock shortens
+//       epochs less and less for waiters, and once 7/8 are used, not at all. No commit of a
+//       transaction has an epoch beyond kCommitEpochMax. The epochs beyond it are enough for days
+//       of reads; at the last one the clock stands still.
 
 #include <cstdint>
 #include <memory>
@@ -72,7 +72,7 @@
 
 namespace foedus::epoch {
 
-// E28. The epochs after this one last two days for a clock of 10 ms.
+// E28. At 10 ms each, the epochs after this one last two days.
 inline constexpr Epoch kCommitEpochMax{Epoch::kMax - (std::uint64_t{1} << 24)};
 // Returns the error of a commit whose epoch would be above kCommitEpochMax.
 Status epochs_used_up();
@@ -80,7 +80,7 @@ Status epochs_used_up();
 // The words of one session, on a cache line of their own.
 struct alignas(64) SessionEpochs {
   base::AtomicWord<std::uint64_t> in_commit;
-  base::AtomicWord<std::uint64_t> pin;  // also written by the clock: E26
+  base::AtomicWord<std::uint64_t> pin;  // the clock writes it, too: E26
   base::AtomicWord<std::uint64_t> cache_pin;
   base::AtomicWord<std::uint64_t> lent_us;  // when the pin was lent
 };
@@ -208,12 +208,12 @@ class EpochClock : public base::Task {
   void set_sink(LogSink sink) { sink_ = std::move(sink); }
 
   // Returns a session whose commit has held the clock back for over a second, or -1 if there is
-  // none. For a person.
+  // none. The result is a hint for a person.
   std::int64_t stuck_session() const {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
   }
 
-  // Time for which a pin may stay lent, in microseconds. Then the clock clears it (E26).
+  // Time in microseconds after which the clock clears a lent pin (E26).
   static constexpr std::uint64_t kLentUsMax = 100'000;
 
  private:
