@@ -78,7 +78,7 @@ bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
 }
 
 // Locks each record once and checks it; the first of its entries has the waiter. Sets *moved_again
-// if a record has moved since resolve_moved(). On failure locks stay held.
+// if a record has moved since resolve_moved(). In that case and on failure, locks stay held.
 Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
   const auto& sorted = txn->sets().writes().sorted();
   for (auto at = sorted.begin(); at != sorted.end();) {
