@@ -109,8 +109,8 @@ struct StorageInfo {
 struct SnapshotInfo {
   std::uint32_t number = 0;
   Epoch covered;                 // the snapshot has all commits up to this epoch and no later ones
-  std::uint64_t pages = 0;       // of all its files, also of files made for older snapshots
-  std::uint64_t live_pages = 0;  // those of `pages` that the snapshot's roots lead to
+  std::uint64_t pages = 0;       // pages of all its files, those made for older snapshots included
+  std::uint64_t live_pages = 0;  // pages to which the snapshot's roots lead
 };
 
 // SnapshotOptions: which snapshot snapshot() reads; the members are those of TxnOptions. If none of
@@ -162,8 +162,8 @@ class Session {
 
 class Database {
  public:
-  // Opens or makes the database in options.dir, and recovers it if it was not closed. On failure
-  // the directory is as it was before.
+  // Opens or makes the database in options.dir, and recovers it if it was not closed. A failure
+  // loses no commit that is in the directory.
   // kInvalidArgument: an option is out of range, options do not go together, or Logging::kNone in a
   // directory that has a log. kBusy: the directory is in use. kNotSupported: a required facility
   // does not work here. kWrongVersion: the files have another format. kCorruption: a file is
@@ -179,9 +179,9 @@ class Database {
 
   // With OpenUntil::kSnapshotReadable, waits until all earlier commits are recovered; otherwise
   // returns at once. Any thread. On failure, this and every later call return the error that open()
-  // would have returned. All other calls return that error, too, except that transactions of
-  // snapshot isolation still work with as_of or newest_existing. kTimeout: recovery has not ended
-  // within timeout_us, and goes on.
+  // would have returned. All other calls that wait for recovery return that error, too.
+  // Transactions of snapshot isolation still work with as_of or newest_existing. kTimeout: recovery
+  // has not ended within timeout_us, and goes on.
   //
   // Before recovery has ended, snapshot() with as_of or newest_existing reads a snapshot of the
   // directory, which lacks later commits; kNotFound if there is none. A storage in the newest

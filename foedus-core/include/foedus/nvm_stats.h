@@ -29,12 +29,12 @@ struct NvmStats {
   std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
 };
 
-// Where the snapshots of a database with two tiers lie (TierOptions::ssd_dirs), in pieces of 256
-// KiB.
+// Bytes that snapshots take on each tier of a database with two tiers (TierOptions::ssd_dirs),
+// rounded up to pieces of 256 KiB.
 struct TierStats {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
-  std::uint64_t moved_bytes = 0;   // from non-volatile memory to the SSD, since open
+  std::uint64_t moved_bytes = 0;   // moved from non-volatile memory to the SSD, since open
   // Pages of the SSD with a copy on non-volatile memory. After open(), copies of an earlier run
   // count once reads have looked at their part of the cache.
   std::uint64_t cached_bytes = 0;

@@ -54,7 +54,9 @@ enum class NvmCache : std::uint8_t {
   // more is loaded whole. Lines take up to three quarters of the cache's memory. They are not
   // checked against the checksum of their page.
   kMiniPages,
-  kLines,  // as kMiniPages, but up to 59 lines of each page, which take the memory of a whole page
+  // Up to 59 lines of each page of rows, which take the memory of a whole page. Otherwise like
+  // kMiniPages.
+  kLines,
   kPages,  // whole pages
   // No lines of the pages of rows: a read of a row reads its lines from non-volatile memory each
   // time (as in FPTree, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and pages
@@ -165,7 +167,7 @@ struct LogOptions {
   Logging kind = Logging::kFiles;
 };
 
-// Memory for pages: volatile ones, and the cache of those of snapshots. Read at open.
+// Memory for volatile pages, and for the cache of snapshot pages. Read at open.
 struct PageOptions {
   // A glean starts by itself when volatile pages take more than this percentage of their memory. It
   // drops pages that did not change after its snapshot, until the percentage is met. While writers
@@ -254,8 +256,8 @@ struct EmulationOptions {
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;
-  // Latency of reads and writes, and bandwidth, of the directories in ssd_dirs. Ranges as those of
-  // the nvm_ options.
+  // Latency of reads and writes, and bandwidth, of the directories in ssd_dirs. The ranges are
+  // those of the nvm_ options.
   std::uint64_t ssd_latency_ns = 0;
   std::uint64_t ssd_bandwidth_mb = 0;
 };
@@ -324,7 +326,7 @@ struct Options {
 // EffectiveOptions: the values in force on this machine.
 struct EffectiveOptions {
   Options options;            // with each 0 replaced by the value in force
-  std::uint32_t loggers = 0;  // of all SOCs together; 0: Logging::kNone
+  std::uint32_t loggers = 0;  // number of loggers of all SOCs; 0: Logging::kNone
   bool huge_pages = false;
   bool numa_binding = false;  // every binding of PageOptions::numa_binding works
   bool direct_io = false;

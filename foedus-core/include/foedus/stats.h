@@ -14,7 +14,8 @@
 
 namespace foedus {
 
-// Counters since open, summed over sessions; exact once no session is running.
+// Statistics of one storage: its volatile pages now, and its conflicts since open. Exact once no
+// session is running.
 struct StorageStats {
   std::string name;
   std::uint64_t volatile_pages = 0;
@@ -24,7 +25,7 @@ struct StorageStats {
 // Where the pages lie that the sessions of one SOC use (see Options::socs). A local page lies in
 // memory of that SOC, a remote page in memory of another one.
 struct SocStats {
-  std::uint64_t sessions = 0;  // that belong to the SOC
+  std::uint64_t sessions = 0;  // sessions that belong to the SOC
   // Free volatile pages that the SOC's sessions took from the pool: local ones, and remote ones if
   // the SOC's memory had none left. A page that is given back and taken again counts again.
   std::uint64_t pages_taken_local = 0;
@@ -37,6 +38,7 @@ struct SocStats {
   std::uint64_t pages_touched_remote = 0;
 };
 
+// Counters since open, summed over sessions, and current values. Exact once no session is running.
 struct Stats {
   std::uint64_t commits = 0;
   std::uint64_t rollbacks = 0;
@@ -104,17 +106,17 @@ struct GleanReport {
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
   std::uint64_t pages_moved = 0;    // written by reclamation, with the pages that lead to them
-  std::uint64_t pages_live = 0;     // of the snapshot
-  std::uint64_t pages_total = 0;    // of all its files
+  std::uint64_t pages_live = 0;     // pages to which the snapshot's roots lead
+  std::uint64_t pages_total = 0;    // pages of all files of the snapshot
   std::uint64_t pages_dropped = 0;  // volatile pages replaced by the snapshot's
   // Volatile pages that stayed: they changed after the snapshot, or were in use, or memory did not
   // have to be freed. If unchanged pages of a storage were passed over without a look, all volatile
   // pages of the storage count.
   std::uint64_t pages_kept = 0;
-  std::uint64_t pages_spared = 0;   // those of pages_kept that stayed because they are hot
+  std::uint64_t pages_spared = 0;   // part of pages_kept: used since the last glean
   std::uint64_t catalog_us = 0;     // reading the catalog from a log that open() found
   std::uint64_t map_reduce_us = 0;  // reading the log, until all records are sorted
-  std::uint64_t compose_us = 0;     // from then until the snapshot is durable
+  std::uint64_t compose_us = 0;     // composing pages, until the snapshot is durable
   std::uint64_t install_us = 0;
   std::uint64_t reclaim_us = 0;  // moving live pages, and removing unneeded files
   std::uint64_t total_us = 0;
@@ -123,7 +125,7 @@ struct GleanReport {
   std::uint64_t sort_cpu_us = 0;     // sorting in reducers
   std::uint64_t reduce_cpu_us = 0;   // receiving and spilling
   std::uint64_t compose_cpu_us = 0;  // merging and composing pages
-  std::uint64_t total_cpu_us = 0;    // of the whole glean
+  std::uint64_t total_cpu_us = 0;    // all work of the glean
 };
 
 }  // namespace foedus

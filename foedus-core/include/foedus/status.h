@@ -3,7 +3,7 @@
 // crosses the interface. Both are [[nodiscard]]. A success costs two stores and no allocation. The
 // errors that a transaction meets (conflict, not_found, ...) allocate nothing either. An error
 // keeps its explanation: storage name, key preview, errno, and for errors of files a text, unless
-// there is no memory for it. Copyable, movable, not tied to the lifetime of a database.
+// there is no memory for it. Both can be copied and moved, and may outlive the database.
 
 #include "foedus/cxx20.h"
 
@@ -80,8 +80,8 @@ enum class ConflictReason : std::uint8_t {
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
-// Returns the name of a code or reason in words, e.g. "not_found", "record_changed". Static
-// lifetime.
+// Returns the name of a code or reason in words, e.g. "not_found", "record_changed". The text stays
+// valid.
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(ConflictReason reason);
 

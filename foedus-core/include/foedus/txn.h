@@ -93,7 +93,7 @@ Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options, bool is
 }  // namespace engine
 
 enum class Isolation : std::uint8_t {
-  kSerializable,  // as if transactions ran one after another
+  kSerializable,  // the result is as if transactions ran one after another
   kSnapshot,      // read-only, on one stratified snapshot: the state at the end of its epoch.
                   // There is no read set, and no conflict
   kDirtyRead,     // read-only; each record as it is now, without verification; for statistics
@@ -147,9 +147,10 @@ struct SequentialScanOptions {
 };
 
 // The rows of a range, an input range for range-for. A scan ends early at any error, for example a
-// conflict: check failure() after the loop. failure() is kClosed once the transaction has ended.
-// While the scan is open the transaction may call any operation, also on records of the range. A
-// scan sees its transaction's writes ahead of its position.
+// conflict: check failure() after the loop. If the transaction has ended before the scan, the next
+// step of the scan fails with kClosed. While the scan is open the transaction may call any
+// operation, also on records of the range. A scan sees its transaction's writes ahead of its
+// position.
 class Scan {
  public:
   class iterator {
@@ -194,8 +195,8 @@ class Scan {
   void next_slowly();
   void move();
 
-  engine::SessionSlot* slot_;             // of the transaction's session
-  std::uint64_t turn_;                    // of the transaction, as Txn::turn_
+  engine::SessionSlot* slot_;             // slot of the transaction's session
+  std::uint64_t turn_;                    // Txn::turn_ of the transaction
   engine::ScanCursor* cursor_ = nullptr;  // lent by the session
   bool started_ = false;
   bool at_end_ = false;
@@ -206,7 +207,7 @@ class Scan {
 // One read of Txn::get_many() of a keyed storage.
 struct ReadRequest {
   std::string_view key;           // in
-  std::span<std::byte> out;       // in: memory for the payload; a longer one is cut
+  std::span<std::byte> out;       // in: memory for the payload; a longer payload is cut
   std::size_t payload_bytes = 0;  // out: the whole payload's size
   bool found = false;             // out
 };
@@ -315,7 +316,7 @@ class Txn {
 
   // ---- array ---------------------------------------------------------------------------------
   // All records exist from the start, with payloads full of zeros. Each operation works like that
-  // of the same name on keyed storages, except that `out` is not cut to the payload's size.
+  // of the same name on keyed storages, except that `out` must not be larger than the payload.
   // kInvalidArgument: the array has no record `index`, or the bytes to read or write reach beyond
   // the payload's end.
 
@@ -415,7 +416,7 @@ class Txn {
   }
   Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
 
-  engine::SessionSlot* slot_;  // of the session; outlives it
+  engine::SessionSlot* slot_;  // slot of the session, which it outlives
   std::uint64_t turn_;         // the session's turn while the transaction is open; kNoTurn: it has
                                // ended, or this object was moved from
 };
