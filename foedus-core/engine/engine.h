@@ -116,8 +116,8 @@ class Engine {
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
-  // Adds to `status`, a kOutOfMemory of `session`, why memory was not freed: the last glean has
-  // failed, or a transaction of another session has been open for long.
+  // Adds to `status` why memory was not freed: the last glean has failed, or a transaction of
+  // another session has been open for long. `status`: a kOutOfMemory of session `session`.
   [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
 
   // ---- log -----------------------------------------------------------------------------------

@@ -143,11 +143,11 @@ class Call {
   }
   // Returns whether the checks of a read succeed, apart from those of its index and its bytes.
   bool is_ready_to_read() const { return is_ready(false); }
-  // Returns whether all checks of a read of those bytes of an array succeed.
+  // Returns whether all checks of a read of bytes [offset, offset + bytes) of a record succeed.
   bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(false) && is_within(index, offset, bytes);
   }
-  // Returns whether all checks of a write of those bytes of an array succeed.
+  // Returns whether all checks of a write of bytes [offset, offset + bytes) of a record succeed.
   bool is_ready_to_write(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(true) && is_within(index, offset, bytes);
   }

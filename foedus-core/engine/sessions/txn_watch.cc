@@ -30,7 +30,8 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   const std::uint64_t since_us = slot.since_us.load_relaxed();
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
-    // since_us is the time of the clock's last step, so it may be too early by up to an epoch.
+    // since_us is the time of the clock's last step, so it may be too early by the length of an
+    // epoch. That exceeds epoch_interval_us while a commit holds the clock back.
     const std::uint64_t bound_us = timeout_us_ + parts_.options->epoch_interval_us;
     if (now_us < since_us || now_us - since_us <= bound_us) return;
     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;

@@ -69,8 +69,9 @@ constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
 constexpr std::uint32_t kProcessorsPerInstaller = 6;
 
-// Returns how many tasks of a kind there are in all, if a SOC has one for `processors_each` of its
-// processors. Each SOC has equally many, and at least one. They are at most kMaxSocs in all.
+// Returns how many tasks of a kind there are in all, if a SOC has one for every `processors_each`
+// of its processors. Each SOC has equally many, and at least one. All SOCs together have at most
+// kMaxSocs.
 std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
                         std::uint32_t socs) {
   const std::uint32_t of_soc = (processors + socs - 1) / socs;
