@@ -96,9 +96,9 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
     now = now.without(page::Tid::kBeingWritten);
   }
   if (now == read->observed) return {};
-  // Both TIDs may be those of an absent key. Either the key was inserted and erased in between. Or
-  // a page move purged the record that was read, and a write inserted a new one, which is deleted
-  // until the write commits.
+  // Both TIDs may be those of an absent key, in two cases. The key was inserted and erased in
+  // between; or a page move purged the record that was read, and a write inserted a new one, which
+  // is deleted until the write commits.
   if (is_absent_still(txn, write_set, record, now, read, again)) return {};
   return txn->conflict(ConflictReason::kRecordChanged, read->storage);
 }
