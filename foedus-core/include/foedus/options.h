@@ -109,8 +109,8 @@ struct GleanOptions {
   // log and the time of recovery. With a lower limit, gleans write the same page more often. 0: no
   // glean starts for this reason. Other values: at least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
-  // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
-  // log. 0: no glean starts for this reason.
+  // A glean also starts this long after the last one began, or after open(), if there is newer log.
+  // In microseconds. 0: no glean starts for this reason.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. At a quarter of
   // this limit a glean starts by itself. Writers are slowed gradually to the gleaner's pace once
