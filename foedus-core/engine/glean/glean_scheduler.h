@@ -95,7 +95,7 @@ class GleanScheduler final : public base::Task {
 
   // Used by step().
   bool has_recovered_ = false;      // recovery succeeded; reclaim_recovered() has to follow
-  std::uint64_t last_us_;           // when the last glean began
+  std::uint64_t last_us_;           // when the last glean began; at first, time of open()
   std::uint64_t step_request_ = 0;  // the step answers the requests up to this one
 
   // Time at which the glean of make_last() is given up; 0: there is none. Own synchronization.
