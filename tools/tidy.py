@@ -37,7 +37,8 @@ LONG_LINES_ALLOWED = (".rules", ".md", ".txt", ".json", ".in")
 LENGTH_MEASURED = (".h", ".cc", ".py")
 NOT_OURS = ("LICENSE",)
 README_WANTED_BY = (".h", ".cc", ".py")
-README_NOT_WANTED = ("tests/*",)  # they mirror the folders of the code; tests/README.md serves all
+# Those of tests mirror the folders of the code; tests/README.md serves all.
+README_NOT_WANTED = ("tests/*", "python/src/foedus")
 GLOSSARY = "foedus-core/GLOSSARY.md"
 GLOSSARY_PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*/[\w-]+\.\w+)`")
 TEST_CASE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
