@@ -6,33 +6,44 @@
 #include "foedus-core/base/json.h"
 #include "foedus-core/c/handles.h"
 #include "foedus-core/c/named_options.h"
+#include "foedus-core/stats/fields.h"
 
 namespace foedus::c {
 
 namespace {
 
-// Stores what `write` writes to a JSON document as a text of malloc().
-template <typename Write>
-int give_json(char** text, foedus_error* error, Write&& write) noexcept {
-  return reporting(error, [&]() -> Status {
-    std::ostringstream out;
-    base::Json json(&out);
-    write(&json);
-    const std::string made = std::move(out).str();
-    *text = static_cast<char*>(std::malloc(made.size() + 1));
-    if (*text == nullptr) return ErrorCode::kOutOfMemory;
-    std::memcpy(*text, made.c_str(), made.size() + 1);
-    return {};
-  });
+// Stores a copy of `made`, of malloc(), ended by a zero byte.
+Status copy_text(const std::string& made, char** text) {
+  *text = static_cast<char*>(std::malloc(made.size() + 1));
+  if (*text == nullptr) return ErrorCode::kOutOfMemory;
+  std::memcpy(*text, made.c_str(), made.size() + 1);
+  return {};
 }
 
-// As give_json(), for a call about a database that is open.
+// Returns the JSON document that `write` writes.
 template <typename Write>
-int describe(const foedus_db* db, char** text, foedus_error* error, Write&& write) noexcept {
+std::string json_of(Write&& write) {
+  std::ostringstream out;
+  base::Json json(&out);
+  write(&json);
+  return std::move(out).str();
+}
+
+// Stores the text that `make` makes of a database.
+template <typename Make>
+int give(const foedus_db* db, char** text, foedus_error* error, Make&& make) noexcept {
   if (text == nullptr) return report_invalid("the place for the text is NULL", error);
   *text = nullptr;
   if (!is_valid(db)) return report_no_handle("db", error);
-  return give_json(text, error, [&](base::Json* json) { write(*db->database, json); });
+  return reporting(error, [&] { return copy_text(make(*db->database), text); });
+}
+
+// Stores what `write` writes about a database as JSON.
+template <typename Write>
+int describe(const foedus_db* db, char** text, foedus_error* error, Write&& write) noexcept {
+  return give(db, text, error, [&](const Database& database) {
+    return json_of([&](base::Json* json) { write(database, json); });
+  });
 }
 
 std::string_view name_of(StorageKind kind) {
@@ -74,9 +85,7 @@ void put_conflicts(const std::uint64_t (&conflicts)[kConflictReasonCount], base:
   json->begin_object("conflicts");
   for (std::size_t i = 1; i < kConflictReasonCount; ++i) {
     const auto reason = static_cast<ConflictReason>(i);
-    if (to_string(reason) != to_string(static_cast<ConflictReason>(kConflictReasonCount))) {
-      json->number(to_string(reason), conflicts[i]);
-    }
+    if (is_used(reason)) json->number(to_string(reason), conflicts[i]);
   }
   json->end_object();
 }
@@ -95,34 +104,6 @@ void put_nvm(std::string_view name, const NvmStats& nvm, base::Json* json) {
 }
 
 #define FOEDUS_PUT(member) json->number(#member, of.member)
-
-void put_counters(const Stats& of, base::Json* json) {
-  FOEDUS_PUT(commits);
-  FOEDUS_PUT(rollbacks);
-  put_conflicts(of.conflicts, json);
-  FOEDUS_PUT(log_bytes);
-  FOEDUS_PUT(volatile_page_bytes);
-  FOEDUS_PUT(free_page_bytes);
-  FOEDUS_PUT(log_buffer_bytes);
-  FOEDUS_PUT(open_transactions);
-  FOEDUS_PUT(oldest_transaction_us);
-  FOEDUS_PUT(waiting_page_bytes);
-  FOEDUS_PUT(log_bytes_behind);
-  FOEDUS_PUT(gleans);
-  FOEDUS_PUT(gleaned_records);
-  FOEDUS_PUT(glean_cpu_us);
-  FOEDUS_PUT(snapshot_pages_written);
-  FOEDUS_PUT(volatile_pages_dropped);
-  FOEDUS_PUT(volatile_pages_spared);
-  FOEDUS_PUT(cache_bytes);
-  FOEDUS_PUT(cache_hits);
-  FOEDUS_PUT(cache_misses);
-  FOEDUS_PUT(cache_lines_loaded);
-  FOEDUS_PUT(cache_pages_outgrown);
-  FOEDUS_PUT(writers_waited_us);
-  FOEDUS_PUT(write_limit_bytes_per_s);
-  FOEDUS_PUT(snapshot);
-}
 
 void put_tiers(const TierStats& of, base::Json* json) {
   json->begin_object("tiers");
@@ -144,26 +125,30 @@ void put_soc(const SocStats& of, base::Json* json) {
   json->end_object();
 }
 
-void put_stats(const Stats& stats, base::Json* json) {
+void put_stats(const Stats& of, base::Json* json) {
   json->begin_object();
-  put_counters(stats, json);
-  json->number("covered_epoch", stats.covered_epoch.number());
-  json->number("current_epoch", stats.current_epoch.number());
-  json->number("durable_epoch", stats.durable_epoch.number());
-  put_nvm("nvm", stats.nvm, json);
-  put_nvm("ssd", stats.ssd, json);
-  put_tiers(stats.tiers, json);
+  for (const stats::Field<Stats>& field : stats::kFields) {
+    json->number(field.name, of.*field.member);
+  }
+  put_conflicts(of.conflicts, json);
+  json->number("snapshot", of.snapshot);
+  json->number("covered_epoch", of.covered_epoch.number());
+  json->number("current_epoch", of.current_epoch.number());
+  json->number("durable_epoch", of.durable_epoch.number());
+  put_nvm("nvm", of.nvm, json);
+  put_nvm("ssd", of.ssd, json);
+  put_tiers(of.tiers, json);
   json->begin_array("storages");
-  for (const StorageStats& of : stats.storages) {
+  for (const StorageStats& storage : of.storages) {
     json->begin_object();
-    json->text("name", of.name);
-    FOEDUS_PUT(volatile_pages);
-    put_conflicts(of.conflicts, json);
+    json->text("name", storage.name);
+    json->number("volatile_pages", storage.volatile_pages);
+    put_conflicts(storage.conflicts, json);
     json->end_object();
   }
   json->end_array();
   json->begin_array("socs");
-  for (const SocStats& soc : stats.socs) put_soc(soc, json);
+  for (const SocStats& soc : of.socs) put_soc(soc, json);
   json->end_array();
   json->end_object();
 }
@@ -227,6 +212,11 @@ int foedus_stats(const foedus_db* db, char** json, foedus_error* error) {
   });
 }
 
+int foedus_prometheus(const foedus_db* db, char** text, foedus_error* error) {
+  return give(db, text, error,
+              [](const Database& database) { return to_prometheus(database.stats()); });
+}
+
 int foedus_effective_options(const foedus_db* db, char** json, foedus_error* error) {
   return describe(db, json, error, [](const Database& database, base::Json* out) {
     const EffectiveOptions effective = database.effective_options();
@@ -258,5 +248,7 @@ int foedus_glean(foedus_db* db, foedus_progress progress, void* argument, char**
     return {};
   });
   if (code != FOEDUS_OK || report == nullptr) return code;
-  return give_json(report, error, [&](base::Json* out) { put_report(made, out); });
+  return reporting(error, [&] {
+    return copy_text(json_of([&](base::Json* out) { put_report(made, out); }), report);
+  });
 }

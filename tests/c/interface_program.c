@@ -285,6 +285,8 @@ static void use_facts(struct handles* h) {
   expect_part(json, "[{\"number\":1,");
   OK(foedus_stats(h->db, &json, error));
   expect_part(json, "\"commits\":");
+  OK(foedus_prometheus(h->db, &json, error));
+  expect_part(json, "# TYPE foedus_commits_total counter\nfoedus_commits_total ");
   OK(foedus_effective_options(h->db, &json, error));
   expect_part(json, "\"memory_bytes\":268435456,\"durability\":\"async\"");
   EXPECT(foedus_reserve_memory(h->db, 1 << 20) > 0);

@@ -148,6 +148,8 @@ FOEDUS_API int foedus_storages(const foedus_db* db, char** json, foedus_error* e
 FOEDUS_API int foedus_snapshots(const foedus_db* db, char** json, foedus_error* error);
 FOEDUS_API int foedus_stats(const foedus_db* db, char** json, foedus_error* error);
 FOEDUS_API int foedus_effective_options(const foedus_db* db, char** json, foedus_error* error);
+// Returns statistics as the text that Prometheus reads: to_prometheus() in foedus/stats.h.
+FOEDUS_API int foedus_prometheus(const foedus_db* db, char** text, foedus_error* error);
 
 // Makes a snapshot of all commits so far, and frees the memory of pages that did not change since.
 // `progress`, if not NULL, is called by the thread that works, from time to time; `stage`: 0 for

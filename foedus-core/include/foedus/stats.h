@@ -84,6 +84,11 @@ struct Stats {
   std::vector<SocStats> socs;  // by SOC
 };
 
+// Returns the statistics as text in the exposition format of Prometheus, version 0.0.4, for an
+// endpoint of the program: "foedus_commits_total 12". Metrics have the names of the members; times
+// are in seconds. Any thread.
+std::string to_prometheus(const Stats& stats);
+
 // GleanStage: the stage of a running glean, for a progress display.
 enum class GleanStage : std::uint8_t {
   kMap,      // `done` of about `total` bytes of log were read

@@ -80,6 +80,12 @@ enum class ConflictReason : std::uint8_t {
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
+// Returns true if transactions conflict for this reason: false for kNone and for reserved numbers.
+constexpr bool is_used(ConflictReason reason) {
+  return (reason >= ConflictReason::kRecordChanged && reason <= ConflictReason::kPageDropped) ||
+         reason == ConflictReason::kRetryBound;
+}
+
 // Returns the name of a code or reason in words, e.g. "not_found", "record_changed". The text stays
 // valid.
 std::string_view to_string(ErrorCode code);

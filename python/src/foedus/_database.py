@@ -12,7 +12,7 @@ from typing import Any, Callable, Generator, Optional, TypeVar, Union
 
 from . import _codecs
 from ._engine import ffi, lib
-from ._errors import Error, Rollback, check, error_of, memory
+from ._errors import Error, Rollback, check, error_of, memory, text_of
 from ._tables import Array, Hash, KeyedTable, Masstree, Sequential, Storage, Table
 
 _T = TypeVar("_T")
@@ -403,6 +403,19 @@ class Database:
     def stats(self) -> dict[str, Any]:
         """Counters since the database was opened."""
         return self._facts(lib.foedus_stats)  # type: ignore[no-any-return]
+
+    def prometheus(self) -> str:
+        """The counters as the text that Prometheus reads, for an endpoint of the program.
+
+        >>> "foedus_commits_total" in db.prometheus()
+        True
+        """
+        text = ffi.new("char**")
+        check(lib.foedus_prometheus(self._handle, text, memory().error))
+        try:
+            return text_of(text[0])
+        finally:
+            lib.foedus_free(text[0])
 
     def effective_options(self) -> dict[str, Any]:
         """The options in force."""

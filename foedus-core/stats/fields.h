@@ -1,0 +1,66 @@
+#pragma once
+// The members of Stats by name, once for all texts that are made of them.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus/stats.h"
+
+namespace foedus::stats {
+
+// A counter only rises while the database is open; a gauge may fall.
+enum class Sort : std::uint8_t { kCounter, kGauge };
+
+template <typename Of>
+struct Field {
+  std::string_view name;  // of the member
+  Sort sort;
+  std::string_view help;
+  std::uint64_t Of::*member;
+};
+
+// The members that are numbers, in the order of stats.h.
+inline constexpr Field<Stats> kFields[] = {
+    {"commits", Sort::kCounter, "Transactions that committed.", &Stats::commits},
+    {"rollbacks", Sort::kCounter, "Transactions that were rolled back.", &Stats::rollbacks},
+    {"log_bytes", Sort::kCounter, "Bytes of log written to segments.", &Stats::log_bytes},
+    {"volatile_page_bytes", Sort::kGauge, "Memory of volatile pages in use by storages.",
+     &Stats::volatile_page_bytes},
+    {"free_page_bytes", Sort::kGauge, "Memory of pages taken from the system and not in use.",
+     &Stats::free_page_bytes},
+    {"log_buffer_bytes", Sort::kGauge, "Memory of the log buffers of all sessions.",
+     &Stats::log_buffer_bytes},
+    {"open_transactions", Sort::kGauge, "Transactions that are open.", &Stats::open_transactions},
+    {"oldest_transaction_us", Sort::kGauge, "Age of the oldest open transaction.",
+     &Stats::oldest_transaction_us},
+    {"waiting_page_bytes", Sort::kGauge,
+     "Part of free_page_bytes that waits for the end of older transactions.",
+     &Stats::waiting_page_bytes},
+    {"log_bytes_behind", Sort::kGauge, "Bytes of log in no snapshot yet.",
+     &Stats::log_bytes_behind},
+    {"gleans", Sort::kCounter, "Snapshots made and installed.", &Stats::gleans},
+    {"gleaned_records", Sort::kCounter, "Log records in these snapshots.", &Stats::gleaned_records},
+    {"glean_cpu_us", Sort::kCounter, "Processor time of gleans.", &Stats::glean_cpu_us},
+    {"snapshot_pages_written", Sort::kCounter, "Snapshot pages written.",
+     &Stats::snapshot_pages_written},
+    {"volatile_pages_dropped", Sort::kCounter, "Volatile pages replaced by snapshot pages.",
+     &Stats::volatile_pages_dropped},
+    {"volatile_pages_spared", Sort::kCounter, "Volatile pages kept by gleans because they are hot.",
+     &Stats::volatile_pages_spared},
+    {"cache_bytes", Sort::kGauge, "Memory of the cache of snapshot pages.", &Stats::cache_bytes},
+    {"cache_hits", Sort::kCounter, "Snapshot pages found in the cache, estimated.",
+     &Stats::cache_hits},
+    {"cache_misses", Sort::kCounter, "Snapshot pages read from the device.", &Stats::cache_misses},
+    {"cache_lines_loaded", Sort::kCounter, "Single lines of snapshot pages loaded.",
+     &Stats::cache_lines_loaded},
+    {"cache_pages_outgrown", Sort::kCounter,
+     "Pages read whole because a search needed too many of their lines.",
+     &Stats::cache_pages_outgrown},
+    {"writers_waited_us", Sort::kCounter, "Time that writers waited for the gleaner.",
+     &Stats::writers_waited_us},
+    {"write_limit_bytes_per_s", Sort::kGauge,
+     "Bytes of log a second to which writers are limited; 0: no limit.",
+     &Stats::write_limit_bytes_per_s},
+};
+
+}  // namespace foedus::stats
