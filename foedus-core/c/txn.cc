@@ -67,8 +67,8 @@ int foedus_transact(foedus_db* db, const foedus_txn_options* options, foedus_tic
   TxnOptions with_ticket = chosen(options);
   with_ticket.ticket = &given;
   int application = 0;
-  const int code = reporting(nullptr, [&]() -> Status {
-    Status status = db->database->transact(
+  const int code = reporting(error, [&]() -> Status {
+    const Status status = db->database->transact(
         [&](Txn& txn) -> Status {
           foedus_txn handle(foedus_txn::Kind::kOfTransact);
           handle.txn = &txn;
@@ -76,15 +76,15 @@ int foedus_transact(foedus_db* db, const foedus_txn_options* options, foedus_tic
         },
         with_ticket);
     if (status.code() != ErrorCode::kRolledBack) application = 0;
-    // What the function filled into `error` is the application's, if it returned its own number.
-    if (!status.is_ok() && application == 0) report(status, error);
-    return status;
+    // With a number of the application, `error` keeps what the function has filled in.
+    return application != 0 ? Status() : status;
   });
+  if (application != 0) return application;
   if (code == FOEDUS_OK && ticket != nullptr) {
     ticket->ticket = given;
     ticket->database = db->database;
   }
-  return application != 0 ? application : code;
+  return code;
 }
 
 int foedus_autocommit(foedus_db* db, const foedus_txn_options* options, foedus_txn** txn,

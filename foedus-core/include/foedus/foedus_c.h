@@ -195,8 +195,9 @@ FOEDUS_API uint32_t foedus_storage_payload_bytes(const foedus_storage* storage);
 // and valid within the function.
 typedef int (*foedus_txn_function)(foedus_txn* txn, void* argument, foedus_error* error);
 // Runs `function` as a transaction, again after each conflict, and returns what it returned. So
-// `function` must have no effect outside the transaction that may not be repeated. `options` and
-// `ticket` may be NULL. FOEDUS_CONFLICT: all of tries_max tries conflicted.
+// `function` must have no effect outside the transaction that may not be repeated. A success may
+// leave `error` filled by an earlier try. `options` and `ticket` may be NULL. FOEDUS_CONFLICT: all
+// of tries_max tries conflicted.
 FOEDUS_API int foedus_transact(foedus_db* db, const foedus_txn_options* options,
                                foedus_ticket* ticket, foedus_txn_function function, void* argument,
                                foedus_error* error);

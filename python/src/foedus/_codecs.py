@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as _json
-import struct as _struct
+import struct as packed
 from typing import Any, Callable, Union
 
 from ._engine import ffi, lib
@@ -51,7 +51,7 @@ def struct(format: str) -> Codec:  # noqa: A002
     >>> struct("<qd").decode(struct("<qd").encode((5, 1.5)))
     (5, 1.5)
     """
-    packer = _struct.Struct(format)
+    packer = packed.Struct(format)
     if len(packer.unpack(bytes(packer.size))) == 1:
         return Codec(packer.pack, lambda payload: packer.unpack(payload)[0])
     return Codec(lambda values: packer.pack(*values), packer.unpack)
@@ -225,5 +225,5 @@ def value_codec(value: Any) -> Codec:
     if isinstance(value, str):
         return struct(value)
     if hasattr(value, "encode") and hasattr(value, "decode"):
-        return value
+        return Codec(value.encode, value.decode)
     raise TypeError("a value is bytes, str, foedus.json, a struct format, or a Codec")

@@ -7,6 +7,7 @@ import collections
 import functools
 import json
 import os
+import struct
 import weakref
 from typing import Any, Callable, Generator, Optional, TypeVar, Union
 
@@ -105,20 +106,20 @@ class Ticket:
 _waiting: dict[Any, Any] = {}  # keeps the callbacks that the engine will call
 
 
-@ffi.def_extern()
+@ffi.def_extern()  # type: ignore[untyped-decorator]
 def foedus_python_durable(argument: Any, code: int) -> None:
     """Of foedus_ticket_on_durable()."""
     ffi.from_handle(argument)(code)
     _waiting.pop(argument, None)
 
 
-@ffi.def_extern()
+@ffi.def_extern()  # type: ignore[untyped-decorator]
 def foedus_python_log(argument: Any, level: int, line: Any, size: int) -> None:
     """Of foedus_options_set_log_sink()."""
     ffi.from_handle(argument)(_LOG_LEVELS[level], ffi.unpack(line, size).decode(errors="replace"))
 
 
-@ffi.def_extern()
+@ffi.def_extern()  # type: ignore[untyped-decorator]
 def foedus_python_progress(argument: Any, stage: int, done: int, total: int) -> None:
     """Of foedus_glean()."""
     ffi.from_handle(argument)(("map", "compose", "install")[stage], done, total)
@@ -130,11 +131,12 @@ class Txn:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
-        #: The ticket of the commit, after it.
-        self.ticket = Ticket()
+        #: Of Database.begin(): the ticket of the commit, after it.
+        self.ticket: Optional[Ticket] = None
 
     def __getitem__(self, table: _TableT) -> _TableT:
-        return table._bound(self._handle)  # type: ignore[return-value]
+        bound: _TableT = table._bound(self._handle)
+        return bound
 
     def verify(self) -> None:
         """Conflict if what was read does not hold any more. For loops that depend on it."""
@@ -150,7 +152,7 @@ class _Call:
         self.raised: Optional[BaseException] = None
 
 
-@ffi.def_extern(onerror=lambda *_: None, error=lib.FOEDUS_APPLICATION)
+@ffi.def_extern(error=lib.FOEDUS_APPLICATION)  # type: ignore[untyped-decorator]
 def foedus_python_transact(txn: Any, argument: Any, _error: Any) -> int:
     """Of foedus_transact(): no exception leaves it; what it raised is raised when that returns."""
     call = ffi.from_handle(argument)
@@ -185,13 +187,14 @@ class _Explicit:
             self._db._give_session(self._session)
             raise
         self._txn = Txn(txn[0])
+        self._txn.ticket = self._ticket = Ticket()
         return self._txn
 
     def __exit__(self, kind: Optional[type], raised: Optional[BaseException],
                  trace: Any) -> bool:
         try:
             if kind is None:
-                check(lib.foedus_commit(self._txn._handle, self._txn.ticket._handle,
+                check(lib.foedus_commit(self._txn._handle, self._ticket._handle,
                                         memory().error))
             else:
                 lib.foedus_rollback(self._txn._handle, ffi.NULL)
@@ -262,7 +265,7 @@ class Database:
         if payload_bytes is None:
             if not isinstance(value, str):
                 raise TypeError("an array needs payload_bytes, or the format of a struct as value")
-            payload_bytes = _codecs._struct.calcsize(value)
+            payload_bytes = struct.calcsize(value)
         return self._open(Array, lib.foedus_open_array, name, None, value, records, payload_bytes)
 
     def sequential(self, name: str, *, value: Any = None) -> Sequential:
@@ -300,7 +303,8 @@ class Database:
                                    ffi.NULL if ticket is None else ticket._handle,
                                    lib.foedus_python_transact, argument, error)
         if code == 0:
-            return call.result
+            result: Optional[_T] = call.result
+            return result
         raised = call.raised
         if code == lib.FOEDUS_ROLLED_BACK and isinstance(raised, Rollback):
             return None

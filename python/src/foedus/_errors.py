@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Optional
 
 from ._engine import ffi, lib
 
@@ -12,7 +12,7 @@ class Error(Exception):
     """A call of the engine failed. Its subclasses say how, and are Python's own kinds, too."""
 
     def __init__(self, message: str, code: int = 0, reason: str = "", storage: str = "",
-                 key: bytes = b"", errno: int = 0, hint: str = "") -> None:
+                 key: bytes = b"", errno: Optional[int] = None, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         #: The number of the error in foedus_c.h.
@@ -22,7 +22,7 @@ class Error(Exception):
         #: The name of the storage, and the first bytes of the key, that the error is about.
         self.storage = storage
         self.key = key
-        #: errno of the system call that failed, or 0.
+        #: errno of the system call that failed, or None.
         self.errno = errno
         #: What to do, or empty.
         self.hint = hint
@@ -158,12 +158,12 @@ def error_of(error: Any) -> Error:
     key = ffi.unpack(lib.foedus_error_key(error, size), size[0])
     return _CLASSES.get(code, Error)(
         text_of(lib.foedus_error_message(error)), code, text_of(lib.foedus_error_reason(error)),
-        storage, key, lib.foedus_error_errno(error), text_of(lib.foedus_error_hint(error)))
+        storage, key, lib.foedus_error_errno(error) or None, text_of(lib.foedus_error_hint(error)))
 
 
 def text_of(chars: Any) -> str:
     """A string of the engine."""
-    return ffi.string(chars).decode(errors="replace")
+    return bytes(ffi.string(chars)).decode(errors="replace")
 
 
 def check(code: int) -> None:

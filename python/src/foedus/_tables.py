@@ -24,7 +24,7 @@ class Storage:
     def __init__(self, handle: Any, key: Codec, value: Codec) -> None:
         self.handle = ffi.gc(handle, lib.foedus_storage_free)
         size = ffi.new("size_t*")
-        self.name = ffi.unpack(lib.foedus_storage_name(handle, size), size[0]).decode()
+        self.name: str = ffi.unpack(lib.foedus_storage_name(handle, size), size[0]).decode()
         self.key = key
         self.value = value
 
@@ -49,7 +49,7 @@ class Table:
     def __repr__(self) -> str:
         return f"<foedus.{type(self).__name__} {self.name!r}>"
 
-    def _bound(self, txn: Any) -> "Table":
+    def _bound(self, txn: Any) -> Any:
         return type(self)(self._storage, txn, _run_here)
 
     def _rows(self, open_scan: Callable[..., int]) -> Iterator[tuple[bytes, bytes]]:
@@ -118,7 +118,8 @@ class KeyedTable(Table):
                     return None
                 raise error_of(thread.error)
             if size[0] <= thread.capacity:
-                return ffi.unpack(thread.buffer, size[0])
+                found: bytes = ffi.unpack(thread.buffer, size[0])
+                return found
             thread.grow(size[0])
 
     def __getitem__(self, key: Any) -> Any:
@@ -222,7 +223,7 @@ class KeyedTable(Table):
         return itertools.chain(rows.items() if hasattr(rows, "items") else rows, more.items())
 
     def _write_all(self, how: int, pairs: Iterable[tuple[Any, Any]]) -> None:
-        parts = []
+        parts: list[bytes] = []
         encode_key, encode, pack = self._encode_key, self._encode, _HEAD.pack
         for key, value in pairs:
             encoded, payload = encode_key(key), encode(value)
