@@ -3,6 +3,30 @@
 
 set_property(GLOBAL PROPERTY FOEDUS_LAYERS "")
 
+# The headers that most sources of the engine include. Reading them takes a third of the compilation
+# of most objects.
+set(FOEDUS_PRECOMPILED
+  <algorithm> <array> <bit> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
+  <string_view> <utility> <vector> <foedus/foedus.h>)
+
+# foedus_precompile(<library>): lets the sources of a library share FOEDUS_PRECOMPILED. The library
+# must have the compiler flags of a layer. With CMAKE_UNITY_BUILD=OFF nothing is shared, so that
+# such a build shows that each file includes what it uses.
+function(foedus_precompile library)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  if(NOT TARGET foedus_headers)
+    set(source "${PROJECT_BINARY_DIR}/precompiled.cc")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "")
+    add_library(foedus_headers OBJECT "${source}")
+    target_include_directories(foedus_headers PRIVATE
+      "${PROJECT_SOURCE_DIR}/foedus-core/include")
+    target_precompile_headers(foedus_headers PRIVATE ${FOEDUS_PRECOMPILED})
+  endif()
+  target_precompile_headers(${library} REUSE_FROM foedus_headers)
+endfunction()
+
 # foedus_layer(<name> [FOLDER <subfolder>] [ROOMS <subfolder>...] [DEPENDS <layer>...])
 #
 # Defines the target foedus_<name> from all *.cc of the folder (default: the current one) and of its
@@ -26,6 +50,7 @@ function(foedus_layer name)
     add_library(${target} OBJECT ${sources} ${headers})
     set(scope PUBLIC)
     set_property(GLOBAL APPEND PROPERTY FOEDUS_LAYERS ${target})
+    foedus_precompile(${target})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
