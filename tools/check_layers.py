@@ -13,7 +13,7 @@ import sys
 
 import cpp_text
 
-CHECKED_TOPS = ("foedus-core", "gleaner", "experiments")
+CHECKED_TOPS = ("foedus-core", "gleaner", "experiments", "examples")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -8,22 +8,15 @@ Skipped without cffi, setuptools and Python's headers, or in a build without the
 
 import asyncio
 import doctest
-import importlib.util
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
 import unittest
 
-SOURCE = os.environ.get("FOEDUS_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
-LIBRARY = os.path.join(os.environ.get("FOEDUS_BINARY_DIR", ""), "lib", "libfoedus.a")
-PACKAGE = os.path.join(SOURCE, "python")
+import built_package
 
-LACKS = [name for name in ("cffi", "setuptools") if importlib.util.find_spec(name) is None]
-if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
-    LACKS.append("Python.h")
 CHILD = """
 import sys; sys.path.insert(0, sys.argv[1])
 import foedus
@@ -32,20 +25,13 @@ db.masstree("t")[b"key"] = b"value"
 """
 
 
-@unittest.skipIf(LACKS, f"without {LACKS}")
-@unittest.skipUnless(os.path.exists(LIBRARY), "no libfoedus.a")
+@unittest.skipIf(built_package.lacks(), f"without {built_package.lacks()}")
 class PackageTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
         cls.built = tempfile.TemporaryDirectory()
-        done = subprocess.run(
-            [sys.executable, "setup.py", "-q", "build", "--build-lib", cls.built.name,
-             "--build-temp", os.path.join(cls.built.name, "temp")],
-            cwd=PACKAGE, env={**os.environ, "FOEDUS_LIBRARY": LIBRARY}, capture_output=True,
-            text=True, check=False)
-        if done.returncode != 0:
-            raise AssertionError(done.stdout + done.stderr)
+        built_package.build(cls.built.name)
         sys.path.insert(0, cls.built.name)
         import foedus
         cls.foedus = foedus
@@ -83,7 +69,7 @@ class PackageTest(unittest.TestCase):
         for module in modules:
             for test in doctest.DocTestFinder(exclude_empty=True).find(module):
                 tries += self.run_example(test)
-        with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as file:
+        with open(os.path.join(built_package.PACKAGE, "README.md"), encoding="utf-8") as file:
             tries += self.run_example(
                 doctest.DocTestParser().get_doctest(file.read(), {}, "README.md", None, 0))
         self.assertGreater(tries, 50)
