@@ -7,11 +7,10 @@ has nothing but that folder. Skipped in a build without the library.
 """
 
 import os
-import subprocess
 import tempfile
 import unittest
 
-BINARY = os.environ.get("FOEDUS_BINARY_DIR", "")
+from user_program import BINARY, PROGRAM_IN_C, README_PRINTS, readme_program, run, write
 
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(user LANGUAGES CXX)
@@ -20,21 +19,6 @@ add_executable(user main.cc)
 target_link_libraries(user PRIVATE foedus::foedus)
 """
 
-SOURCE = os.environ.get("FOEDUS_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
-
-
-def readme_program():
-    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
-        return file.read().split("```cpp\n")[1].split("```")[0]
-
-
-def run(*command, folder=None, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder,
-                          env={**os.environ, **environment})
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
 
 @unittest.skipUnless(os.path.exists(os.path.join(BINARY, "lib", "libfoedus.a")), "no libfoedus.a")
 class InstallTest(unittest.TestCase):
@@ -42,10 +26,8 @@ class InstallTest(unittest.TestCase):
     def test_a_user_can_build_with_the_installed_library(self):
         with tempfile.TemporaryDirectory() as root:
             prefix, user = os.path.join(root, "prefix"), os.path.join(root, "user")
-            os.mkdir(user)
-            for name, text in (("CMakeLists.txt", CMAKE), ("main.cc", readme_program())):
-                with open(os.path.join(user, name), "w", encoding="utf-8") as file:
-                    file.write(text)
+            write(user, "CMakeLists.txt", CMAKE)
+            write(user, "main.cc", readme_program())
             run("cmake", "--install", BINARY, "--prefix", prefix)
 
             for name in ("LICENSE", "README.md"):
@@ -84,12 +66,11 @@ class InstallTest(unittest.TestCase):
         flags = run("pkg-config", "--cflags", "--libs", "foedus_c",
                     PKG_CONFIG_PATH=os.path.join(libraries, "pkgconfig")).split()
         program = os.path.join(user, "in_c")
-        run("cc", "-std=c11", os.path.join(SOURCE, "tests", "c", "interface_program.c"), *flags,
-            "-o", program)
+        run("cc", "-std=c11", PROGRAM_IN_C, *flags, "-o", program)
         run(program, os.path.join(root, "bank_c"), LD_LIBRARY_PATH=libraries)
 
     def check_output(self, output):
-        self.assertEqual(output, "left: 750\nsum: 10000\n")
+        self.assertEqual(output, README_PRINTS)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # cmake --install: libfoedus.a for C++, libfoedus.so for C, the public headers, find_package(foedus)
-# and pkg-config files, licence and README, and the program `foedus` if it was built.
+# and pkg-config files, licence and README, and the program `foedus` if it was built. The components
+# library, development and tools are the packages of FoedusPackages.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -17,23 +18,32 @@ if(PMEM_FOUND)
   string(APPEND FOEDUS_PC_REQUIRES " libpmem")
 endif()
 
-install(TARGETS foedus EXPORT foedusTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS foedus EXPORT foedusTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+# `cmake --install --strip` leaves archives as they are.
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libfoedus.a\")
+endif()" COMPONENT development)
 if(TARGET foedus_shared)
-  install(TARGETS foedus_shared EXPORT foedusTargets LIBRARY
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS foedus_shared EXPORT foedusTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+    NAMELINK_COMPONENT development)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/foedus_c.pc.in" "${PROJECT_BINARY_DIR}/foedus_c.pc"
     @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/foedus_c.pc"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 endif()
 if(TARGET foedus_program)
-  install(TARGETS foedus_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+  install(TARGETS foedus_program OPTIONAL
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documents)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/foedus-core/include/foedus"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
-install(EXPORT foedusTargets NAMESPACE foedus:: DESTINATION "${FOEDUS_PACKAGE_DIR}")
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(EXPORT foedusTargets NAMESPACE foedus:: DESTINATION "${FOEDUS_PACKAGE_DIR}"
+  COMPONENT development)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/foedusConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/foedusConfig.cmake" INSTALL_DESTINATION "${FOEDUS_PACKAGE_DIR}")
@@ -42,5 +52,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/foedusConfigVersion.cmak
 configure_file("${CMAKE_CURRENT_LIST_DIR}/foedus.pc.in" "${PROJECT_BINARY_DIR}/foedus.pc" @ONLY)
 
 install(FILES "${PROJECT_BINARY_DIR}/foedusConfig.cmake"
-  "${PROJECT_BINARY_DIR}/foedusConfigVersion.cmake" DESTINATION "${FOEDUS_PACKAGE_DIR}")
-install(FILES "${PROJECT_BINARY_DIR}/foedus.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  "${PROJECT_BINARY_DIR}/foedusConfigVersion.cmake" DESTINATION "${FOEDUS_PACKAGE_DIR}"
+  COMPONENT development)
+install(FILES "${PROJECT_BINARY_DIR}/foedus.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+  COMPONENT development)
