@@ -11,10 +11,15 @@ README_PRINTS = "left: 750\nsum: 10000\n"
 PROGRAM_IN_C = os.path.join(SOURCE, "tests", "c", "interface_program.c")
 
 
+def read(*path):
+    """The text of a file of the repository."""
+    with open(os.path.join(SOURCE, *path), encoding="utf-8") as file:
+        return file.read()
+
+
 def readme_program():
     """The first program in C++ of README.md."""
-    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
-        return file.read().split("```cpp\n")[1].split("```")[0]
+    return read("README.md").split("```cpp\n")[1].split("```")[0]
 
 
 def write(folder, name, text):
