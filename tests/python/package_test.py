@@ -1,7 +1,8 @@
 # ctest-labels: habits
 # ctest-timeout: 240
-"""Shows that the Python package is built from its folder, that each example in its README and its
-docstrings does as printed, and that errors, threads and ends are as they say.
+"""Shows that the Python package is built from its folder, that each example in its README, in that
+of the repository and in its docstrings does as printed, and that errors, threads and ends are as
+they say.
 
 Skipped without cffi, setuptools and Python's headers, or in a build without the library.
 """
@@ -69,9 +70,12 @@ class PackageTest(unittest.TestCase):
         for module in modules:
             for test in doctest.DocTestFinder(exclude_empty=True).find(module):
                 tries += self.run_example(test)
-        with open(os.path.join(built_package.PACKAGE, "README.md"), encoding="utf-8") as file:
-            tries += self.run_example(
-                doctest.DocTestParser().get_doctest(file.read(), {}, "README.md", None, 0))
+        for folder in (built_package.PACKAGE, built_package.SOURCE):
+            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+                readme = doctest.DocTestParser().get_doctest(
+                    file.read(), {}, os.path.join(folder, "README.md"), None, 0)
+            self.assertTrue(readme.examples)
+            tries += self.run_example(readme)
         self.assertGreater(tries, 50)
 
     # ---- errors

@@ -7,7 +7,7 @@ import subprocess
 
 SOURCE = os.environ.get("FOEDUS_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
 BINARY = os.environ.get("FOEDUS_BINARY_DIR", "")
-README_PRINTS = "left: 750\nsum: 10000\n"
+README_PRINTS = "apples: 12\n"
 PROGRAM_IN_C = os.path.join(SOURCE, "tests", "c", "interface_program.c")
 
 
