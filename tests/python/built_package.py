@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +19,15 @@ def lacks():
         names.append("Python.h")
     if not os.path.exists(LIBRARY):
         names.append("libfoedus.a")
+    elif is_sanitized():
+        names.append("a library without sanitizers")  # Python does not load another one
     return names
+
+
+def is_sanitized():
+    with open(os.path.join(os.environ["FOEDUS_BINARY_DIR"], "CMakeCache.txt"),
+              encoding="utf-8") as cache:
+        return re.search(r"^FOEDUS_SANITIZE:\w+=.", cache.read(), re.MULTILINE) is not None
 
 
 def build(folder):

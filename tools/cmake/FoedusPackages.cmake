@@ -23,12 +23,11 @@ endif()
 if(TARGET foedus_program)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
-  "Embedded key-value engine with serializable transactions: the shared library.")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The shared library: the interface for C.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-  "Embedded key-value engine with serializable transactions: headers, and the archive for C++.")
+  "Headers, the library for C++ (an archive), and files of CMake and pkg-config.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
-  "Embedded key-value engine with serializable transactions: looks into closed databases.")
+  "The program foedus, which looks into the directory of a closed database and verifies it.")
 
 find_program(FOEDUS_DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(FOEDUS_DPKG_SHLIBDEPS)
