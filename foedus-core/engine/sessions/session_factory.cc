@@ -29,16 +29,20 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_user(std::uint32_t n
             " bytes, and volatile pages what is left of memory_bytes (" +
             std::to_string(options_.memory_bytes) + ")");
   }
-  auto session = base::catching([&] {
-    return make({.number = number,
-                 .soc = soc,
-                 // Logger l is of SOC l % socs. Sessions of a SOC take its loggers in turn.
-                 .logger = soc + turn % options_.log.loggers_per_soc * options_.socs,
-                 .log_buffer_bytes = ring_bytes,
-                 .log_buffer_bytes_max = options_.log.buffer_bytes,
-                 .memory = parts_.memory});
-  });
-  if (!session.is_ok()) parts_.memory->give_back(ring_bytes);
+  const SessionShape shape{
+      .number = number,
+      .soc = soc,
+      // Logger l is of SOC l % socs. Sessions of a SOC take its loggers in turn.
+      .logger = soc + turn % options_.log.loggers_per_soc * options_.socs,
+      .log_buffer_bytes = ring_bytes,
+      .log_buffer_bytes_max = options_.log.buffer_bytes,
+      .memory = parts_.memory};
+  auto session = base::catching([&] { return make(shape); });
+  if (!session.is_ok()) {
+    parts_.memory->give_back(ring_bytes);
+    return session;
+  }
+  attach(shape, session->get());  // if it throws, the session's destructor gives the memory back
   return session;
 }
 
@@ -46,11 +50,14 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make_own() {
   const bool is_room = parts_.budget->try_take(kOwnRingBytes);
   FOEDUS_INVARIANT(is_room, parts_.budget->remaining());  // E29: the bytes were set aside
   const std::uint32_t number = options_.sessions_max;
-  return make({.number = number,
-               .soc = 0,
-               .log_buffer_bytes = kOwnRingBytes,
-               .log_buffer_bytes_max = kOwnRingBytes,
-               .memory = nullptr});
+  const SessionShape shape{.number = number,
+                           .soc = 0,
+                           .log_buffer_bytes = kOwnRingBytes,
+                           .log_buffer_bytes_max = kOwnRingBytes,
+                           .memory = nullptr};
+  FOEDUS_TRY(auto session, make(shape));
+  attach(shape, session.get());
+  return session;
 }
 
 Result<std::unique_ptr<EngineSession>> SessionFactory::make_applier(std::uint32_t index) {
@@ -87,9 +94,11 @@ Result<std::unique_ptr<EngineSession>> SessionFactory::make(const SessionShape& 
   const bool is_logged = shape.is_logged && parts_.log != nullptr;
   parts.room = is_logged ? parts_.log->space(shape.logger) : nullptr;
   if (parts_.caches != nullptr) parts.reads = parts_.caches->reads_of(shape.soc);
-  auto session = std::make_unique<EngineSession>(parts, std::move(ring));
-  if (is_logged) parts_.log->attach(shape.logger, &session->log());
-  return session;
+  return std::make_unique<EngineSession>(parts, std::move(ring));
+}
+
+void SessionFactory::attach(const SessionShape& shape, EngineSession* session) {
+  if (parts_.log != nullptr) parts_.log->attach(shape.logger, &session->log());
 }
 
 }  // namespace foedus::engine

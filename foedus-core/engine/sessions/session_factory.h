@@ -47,7 +47,11 @@ class SessionFactory {
   Result<std::unique_ptr<EngineSession>> make_applier(std::uint32_t index);
 
  private:
+  // Makes a session, which is not attached to the log yet. The session's destructor gives the log
+  // buffer's bytes back to shape.memory; if no session is made, the caller does.
   Result<std::unique_ptr<EngineSession>> make(const SessionShape& shape);
+  // Attaches the session's log buffer to the logger of its shape. Throws std::bad_alloc.
+  void attach(const SessionShape& shape, EngineSession* session);
 
   Parts parts_;
   const Options& options_;
