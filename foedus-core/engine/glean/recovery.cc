@@ -225,14 +225,18 @@ Status Recovery::recover() {
   if (manifest_.has_value()) FOEDUS_CHECK(tidy());
   FOEDUS_SYNC_POINT("recovery:before_catalog");
   FOEDUS_CHECK(parts_.catalog->recover(found, manifest_.has_value() ? &*manifest_ : nullptr));
+  FOEDUS_CHECK(parts_.log->start(parts_.clock));
+  FOEDUS_SYNC_POINT("recovery:log_started");
+  if (manifest_.has_value()) {
+    FOEDUS_CHECK(parts_.log->remove_segments_up_to(manifest_->covered));  // E16: it is durable
+  }
+  // From here on recovery does not fail.
+  parts_.catalog->enter_recovered();
   if (unapplied_ != nullptr) {
     unapplied_->attach();
     parts_.tail->take(std::move(unapplied_));
   }
-  FOEDUS_CHECK(parts_.log->start(parts_.clock));
-  FOEDUS_SYNC_POINT("recovery:log_started");
-  if (!manifest_.has_value()) return {};
-  return parts_.log->remove_segments_up_to(manifest_->covered);  // E16: the manifest is durable
+  return {};
 }
 
 }  // namespace foedus::engine

@@ -5,8 +5,8 @@
 // operation first touches them (unapplied.h), and the open database makes the snapshot.
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
-//   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins
-//                          └─► its rows wait ───────────┘           ──► log truncated ──► over
+//   run():   tail sorted ──┬─► composed ──► published ──┬─► storages made ──► log begins
+//                          └─► its rows wait ───────────┘   ──► log truncated ──► catalog ──► over
 //
 //   E23 Until recovery is over no transaction follows a storage's root pointer or reaches a
 //       volatile page, and there is no commit. Only transactions of snapshot isolation begin, and
@@ -19,8 +19,10 @@
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
 //       which the next open recovers the same data. Until the log begins, recovery adds only
 //       snapshots of what the directory holds. It removes only snapshots that are superseded or
-//       damaged, and log segments that the newest snapshot covers. The last step, "log truncated",
-//       removes the rest of these segments once the log has begun.
+//       damaged, and log segments that the newest snapshot covers. The step "log truncated" removes
+//       the rest of these segments once the log has begun. The catalog changes in the last step,
+//       which cannot fail. So after a recovery that failed, the storages of the snapshot that
+//       open() found can be read in snapshots, and no others are there.
 
 #include <cstdint>
 #include <memory>

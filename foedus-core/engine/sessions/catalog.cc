@@ -238,14 +238,13 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
-// Makes all controls and roots before it changes by_name_: if that fails, by_name_ stays as it was.
 // Sessions need no precautions: until recovery is over, no session follows the roots that are set
-// here, and none commits to a storage that is dropped here (E23).
+// here (E23).
 Status Catalog::recover(const RecoveredCatalog& found, const snapshot::Manifest* newest) {
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;
   for (const auto& [name, control] : by_name_) known.emplace(control->id(), control);
-  StorageMap by_name;
+  Recovered recovered;
   for (const storage_meta::StorageMeta& meta : found.storages) {
     occ::StorageControl*& control = known[meta.id];
     if (control == nullptr) {
@@ -254,22 +253,31 @@ Status Catalog::recover(const RecoveredCatalog& found, const snapshot::Manifest*
     }
     FOEDUS_INVARIANT(control->meta.name == meta.name, static_cast<std::uint32_t>(meta.id));
     FOEDUS_CHECK(set_root(control, snapshot::root_in(newest, meta.id)));
-    const bool is_only = by_name.emplace(meta.name, control).second;
+    const bool is_only = recovered.by_name.emplace(meta.name, control).second;
     FOEDUS_INVARIANT(is_only, static_cast<std::uint32_t>(meta.id));
+    const auto id = static_cast<std::uint32_t>(meta.id);
+    recovered.by_id.emplace(id, control);
+    recovered.lives.emplace(id, Life{control->meta, Epoch(), Epoch()});
     known.erase(meta.id);
   }
+  for (const auto& [id, control] : known) recovered.dropped.push_back(control);
+  recovered.next_id = static_cast<std::uint32_t>(found.next_storage_id);
+  recovered_ = std::move(recovered);
+  return {};
+}
+
+// No commit to a storage that is dropped here can run (E23).
+void Catalog::enter_recovered() noexcept {
+  const std::lock_guard lock(mutex_);
   // order: release, pairs with is_dropped(). A fence as in a drop (E5) is not needed: no commit can
   // run.
-  for (const auto& [id, gone] : known) gone->set_dropped();
-  by_name_ = std::move(by_name);
+  for (occ::StorageControl* const gone : recovered_.dropped) gone->set_dropped();
+  by_name_ = std::move(recovered_.by_name);
   const std::lock_guard lock_ids(ids_mutex_);
-  next_id_ = static_cast<std::uint32_t>(found.next_storage_id);
-  for (const auto& [name, control] : by_name_) {
-    const auto id = static_cast<std::uint32_t>(control->id());
-    by_id_.emplace(id, control);
-    lives_.emplace(id, Life{control->meta, Epoch(), Epoch()});
-  }
-  return {};
+  by_id_ = std::move(recovered_.by_id);
+  lives_ = std::move(recovered_.lives);
+  next_id_ = recovered_.next_id;
+  recovered_ = {};
 }
 
 Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root) {

@@ -76,10 +76,14 @@ class Catalog {
   // Enters a storage of the newest snapshot that open() found, so that transactions can read
   // snapshots during recovery. Called before any user has a session.
   void announce_found(const storage_meta::StorageMeta& meta);
-  // Enters the storages of `found` with their roots in `newest`; null: there is no snapshot. A
-  // storage of announce_found() that is not in `found` was dropped by the log: sets its dropped
-  // flag, so that its handles are refused.
+  // Makes the storages of `found` with their roots in `newest`; null: there is no snapshot. Users
+  // see no difference before enter_recovered(): if recovery fails until then, they can read the
+  // storages of announce_found() in snapshots, and open no others.
   Status recover(const RecoveredCatalog& found, const snapshot::Manifest* newest);
+  // Enters the storages of recover(). A storage of announce_found() that is not among them was
+  // dropped by the log: sets its dropped flag, so that its handles are refused. Called when nothing
+  // can make recovery fail any more.
+  void enter_recovered() noexcept;
 
   // ---- gleaner: any thread; takes ids_mutex_ only, which no thread holds in a wait for the log --
 
@@ -113,6 +117,15 @@ class Catalog {
     Epoch dropped;  // invalid: not dropped
   };
 
+  // What recover() has made for enter_recovered().
+  struct Recovered {
+    StorageMap by_name;
+    std::map<std::uint32_t, occ::StorageControl*> by_id;
+    std::map<std::uint32_t, Life> lives;
+    std::vector<occ::StorageControl*> dropped;  // storages of announce_found() that are gone
+    std::uint32_t next_id = 1;
+  };
+
   occ::StorageControl* find_early(const storage_meta::StorageMeta& wanted) const;
   Status create(const storage_meta::StorageMeta& wanted);
   // Makes `root`, a snapshot page, the storage's root; if it is null, makes an empty storage.
@@ -133,6 +146,7 @@ class Catalog {
   StorageMap by_name_;
   std::map<std::string, Unannounced> unannounced_;
   std::vector<Dropped> dropped_;  // storages whose pages are not freed yet
+  Recovered recovered_;           // between recover() and enter_recovered()
 
   // Taken after mutex_; held while a DDL record is published (E19).
   mutable std::mutex ids_mutex_;
