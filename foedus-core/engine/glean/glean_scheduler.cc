@@ -141,7 +141,7 @@ void GleanScheduler::remove_unread() {
 // one. Makes room in the NVM tier if the device asks for it. Returns the time until the next step.
 std::uint64_t GleanScheduler::step_idle() {
   if (parts_.runtime->now_us() - last_us_ >= kKeepMemoryUs) parts_.orders->free_memory();
-  if (parts_.installer->settle_while_idle()) parts_.retention->stamp_removal();
+  parts_.installer->settle_while_idle();
   parts_.retention->make_wanted_tier_room();
   const bool is_early =
       begin_percent(parts_.forecast->log_behind()) < parts_.options->pages.volatile_percent;

@@ -55,6 +55,8 @@ class Gleaning {
   GleanRequests& requests() { return requests_; }
   NewestManifest& newest() { return newest_; }
   WriteThrottle& throttle() { return throttle_; }
+  SnapshotInstaller& installer() { return installer_; }
+  SnapshotRetention& retention() { return retention_; }
   Recovery& recovery() { return recovery_; }
   GleanScheduler& scheduler() { return scheduler_; }
   void add_stats(Stats* stats) const;

@@ -86,7 +86,6 @@ void SnapshotInstaller::choose_drop_goal() {
 
 Status SnapshotInstaller::install(const snapshot::Manifest& manifest, Drop drop,
                                   GleanReport* report) {
-  ++installations_;
   if (drop != Drop::kNone) choose_drop_goal();
   const InstallThreads::Running running(threads_.get());
   for (int round = 1;; ++round) {
@@ -191,18 +190,16 @@ Status SnapshotInstaller::settle(const snapshot::Manifest& manifest, page::Snaps
   return {};
 }
 
-bool SnapshotInstaller::settle_while_idle() {
+void SnapshotInstaller::settle_while_idle() {
   const std::uint64_t now_us = parts_.runtime->now_us();
   const page::SnapshotNumber newest = parts_.snapshots->newest();
-  if (now_us - settled_us_ < kSettleUs || oldest_needed() >= newest) return false;
+  if (now_us - settled_us_ < kSettleUs || oldest_needed() >= newest) return;
   settled_us_ = now_us;
   const Status status = base::catching([&]() -> Status {
     const std::optional<snapshot::Manifest> known = parts_.newest->get();
     return known.has_value() ? settle(*known, known->number) : Status();
   });
-  if (status.is_ok()) return true;
-  parts_.operator_log->say_of_gleaner(LogLevel::kWarning, status);
-  return false;
+  if (!status.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kWarning, status);
 }
 
 page::SnapshotNumber SnapshotInstaller::oldest_needed() const {

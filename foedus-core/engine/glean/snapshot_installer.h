@@ -73,17 +73,15 @@ class SnapshotInstaller {
   // session hardly ever does so on the same page at the next round. Gives up after some rounds:
   // oldest_needed() then still returns the earlier snapshot.
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
-  // Does settle() for the newest snapshot, since no glean does it while nothing is written. Returns
-  // false if that was not needed, was done a moment ago, or failed. The operator is told of a
-  // failure; no request for a glean fails by it, and a later call tries again.
-  bool settle_while_idle();
+  // Does settle() for the newest snapshot, since no glean does it while nothing is written. Does
+  // nothing if that is not needed, or was done a moment ago. The operator is told of a failure; no
+  // request for a glean fails by it, and a later call tries again.
+  void settle_while_idle();
   // Notes that no transaction can get to a snapshot before that of `manifest` by a volatile page.
   // Called while there are no volatile pages, or when no transaction will read them again.
   void set_installed(const snapshot::Manifest& manifest);
   // Returns the oldest snapshot to which a volatile page or root pointer may lead (E16).
   page::SnapshotNumber oldest_needed() const;
-  // Returns how many installations have begun.
-  std::uint64_t installations() const { return installations_; }
 
   // Returns to the pool those dropped pages that no transaction can look at any more.
   void reclaim();
@@ -110,7 +108,6 @@ class SnapshotInstaller {
   DropGoal drop_goal_;                  // goal of the last installation
   std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
   std::uint64_t settled_us_ = 0;        // when settle_while_idle() last called settle()
-  std::uint64_t installations_ = 0;
   // For each storage, a snapshot: no volatile page leads to pages that only earlier snapshots have
   // (E16). A storage that was never installed, or was dropped, has no entry.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;

@@ -122,10 +122,12 @@ void SnapshotRetention::reclaim_recovered() {
   parts_.newest->set_has_failed(true);  // the next glean looks again
 }
 
+// Notes the oldest snapshot that is needed, and the current epoch as the stamp: transactions that
+// began up to it may have seen pointers to earlier snapshots, so the removal waits for their end.
 void SnapshotRetention::stamp_removal() {
+  oldest_at_stamp_ = parts_.installer->oldest_needed();
   base::fence_seq_cst();  // order: E3: the pointers are changed before the epoch is read
   removal_stamp_ = parts_.clock->current();
-  stamped_installation_ = parts_.installer->installations();
 }
 
 // Sets the stamp, and removes files once the transactions up to the stamp have ended. If that takes
@@ -142,18 +144,16 @@ Status SnapshotRetention::wait_and_remove() {
 }
 
 Status SnapshotRetention::remove_unread() {
-  if (!parts_.snapshots->expire().empty()) stamp_removal();
+  const bool have_expired = !parts_.snapshots->expire().empty();
+  if (have_expired || parts_.installer->oldest_needed() > oldest_at_stamp_) stamp_removal();
   return remove_if_unread();
 }
 
 Status SnapshotRetention::remove_if_unread() {
-  // The stamp does not count if an installation came after it. Transactions that began in between
-  // may have seen pointers to pages that are superseded only since that installation.
-  if (stamped_installation_ != parts_.installer->installations()) removal_stamp_ = {};
   if (!removal_stamp_.is_valid() || parts_.clock->reclaimable() < removal_stamp_) return {};
   removal_stamp_ = {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
-  return remove_superseded();
+  return remove_before_stamp();
 }
 
 // Reports an old manifest that is damaged, once. The snapshot stays readable until the database is
@@ -172,14 +172,20 @@ Status SnapshotRetention::name_damaged(page::SnapshotNumber number) {
 }
 
 Status SnapshotRetention::remove_superseded() {
+  stamp_removal();
+  removal_stamp_ = {};  // no transaction has to be waited for
+  return remove_before_stamp();
+}
+
+// Removes the manifests that were not needed at the last stamp, and files that only they list.
+Status SnapshotRetention::remove_before_stamp() {
   FOEDUS_CHECK(parts_.newest->restore_lost());
   Snapshots& snapshots = *parts_.snapshots;
   snapshots.expire();
   std::vector<page::SnapshotNumber> keep = snapshots.in_use();
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(parts_.device));
-  const page::SnapshotNumber oldest = parts_.installer->oldest_needed();
   std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
-               [oldest](page::SnapshotNumber number) { return number >= oldest; });
+               [this](page::SnapshotNumber number) { return number >= oldest_at_stamp_; });
   for (const page::SnapshotNumber number : numbers) {
     const bool is_kept = std::find(keep.begin(), keep.end(), number) != keep.end();
     if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));

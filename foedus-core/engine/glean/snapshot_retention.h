@@ -5,8 +5,12 @@
 //   E16 Only log that a durable manifest covers is removed. For each storage the installer knows
 //       the oldest snapshot to which a volatile page or root pointer may lead (O16).
 //       Manifests before the oldest of these snapshots, and files that only they list, are removed.
-//       The removal waits until transactions that may have seen older pointers have ended. It
-//       spares the manifests and files of snapshots that are read or kept.
+//       The oldest snapshot is noted, and then the current epoch, the stamp. The removal waits
+//       until the transactions that began up to the stamp have ended, since they may have seen
+//       older pointers. Later transactions see no pointer to a snapshot before the one that was
+//       noted, but may see pointers that are changed after the stamp. So what is not needed any
+//       more since such a change waits for the next stamp. The removal spares the manifests and
+//       files of snapshots that are read or kept.
 //   E37 The files of snapshots take at most three pages for each live page, plus 4 MiB. The pages
 //       that a glean or a move is about to write count. If the files would take more, snapshots
 //       before the newest are kept no longer. Files that a transaction reads stay: the gleaner's
@@ -88,11 +92,9 @@ class SnapshotRetention {
 
   // ---- between gleans --------------------------------------------------------------------------
 
-  // Notes the current epoch as the stamp of removal: transactions that began up to it may have seen
-  // pointers to earlier snapshots, so the removal waits for their end.
-  void stamp_removal();
-  // Removes files if the transactions up to the stamp have ended. If the last reader of an old
-  // snapshot has left, sets the stamp first. A later call tries again what could not be removed.
+  // Removes files if the transactions up to the stamp have ended (E16). If the last reader of an
+  // old snapshot has left, or the installer needs fewer snapshots than at the last stamp, sets the
+  // stamp first. A later call tries again what could not be removed.
   Status remove_unread();
   // Makes room in the NVM tier if the device asks for it.
   void make_wanted_tier_room();
@@ -101,7 +103,9 @@ class SnapshotRetention {
   Result<std::uint64_t> pages_of_files() const;
   Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
   Status wait_and_remove();
+  void stamp_removal();
   Status remove_if_unread();
+  Status remove_before_stamp();
   Status name_damaged(page::SnapshotNumber number);
   void make_tier_room();
 
@@ -109,7 +113,7 @@ class SnapshotRetention {
   device::FileCloser closer_;
   // The removal waits for transactions that began up to this epoch. None: nothing is to be removed.
   Epoch removal_stamp_;
-  std::uint64_t stamped_installation_ = 0;  // number of the last installation before the stamp
+  page::SnapshotNumber oldest_at_stamp_{};  // oldest snapshot that was needed at the last stamp
   // Old manifests that were found damaged and reported to the operator.
   std::set<page::SnapshotNumber> damaged_;
 };
