@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/snapshot/files/manifest.h"
+#include "tests/testing/at_sync_point.h"
+#include "tests/testing/engine_of.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::last_epochs_test {
@@ -52,6 +55,32 @@ class LastEpochsTest : public ::testing::Test {
 TEST_F(LastEpochsTest, commits_are_refused_and_reads_go_on_however_often_it_is_opened) {
   forge_newest_seen(directory_.path(), epoch::kCommitEpochMax);
   for (int i = 0; i < 3; ++i) expect_read_only();
+}
+
+// Goal: a drop that begins in time ends well in a later epoch, and the next open() finds it.
+// Method: the clock passes the last epoch of commits after the drop has looked at it.
+TEST_F(LastEpochsTest, a_drop_that_began_in_time_may_be_late) {
+  {
+    Database db = must(Database::open(options()));
+    must(db.open_hash("dropped"));
+    must(db.close());
+  }
+  forge_newest_seen(directory_.path(), Epoch(epoch::kCommitEpochMax.number() - 2'000));
+  {
+    Database db = must(Database::open(options()));
+    const epoch::EpochClock& clock = testing::engine_of(db).clock();
+    const testing::AtSyncPoint at("catalog:drop_marked", [&] {
+      while (clock.current() <= epoch::kCommitEpochMax) std::this_thread::yield();
+    });
+    must(db.drop_storage("dropped"));
+    EXPECT_EQ(at.runs(), 1u);
+    EXPECT_EQ(db.open_hash("dropped").code(), ErrorCode::kNotSupported);
+    must(db.close());
+  }
+  Database db = must(Database::open(options()));
+  EXPECT_EQ(db.storages().size(), 1u);
+  const auto get = [&](Txn& txn) { return txn.get(must(db.open_hash("hash")), "key"); };
+  EXPECT_EQ(must(db.transact(get)), "row");
 }
 
 TEST_F(LastEpochsTest, a_directory_without_any_is_refused) {

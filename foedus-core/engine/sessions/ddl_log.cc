@@ -15,6 +15,10 @@ constexpr std::uint64_t kPublishLookUs = 50;
 Result<log::LogRecord*> DdlLog::prepare(log::LogRecordType type, page::StorageId id,
                                         std::string_view name, std::string_view parameters) {
   if (parts_.log != nullptr && parts_.log->has_failed()) return parts_.log->failure();
+  // E28 is a rule for transactions; DDL that would begin after their last epoch is refused here,
+  // too. DDL that has begun ends in whatever epoch it gets: the wait for space below, or that of a
+  // drop for other commits, may go past the last one, and publish() cannot fail. Its record is
+  // valid in any epoch, and those after the last one are enough for days.
   if (parts_.clock->current() >= epoch::kCommitEpochMax) return epoch::epochs_used_up();
   Status status;
   log::LogRecord* const record = parts_.session->log().reserve(
