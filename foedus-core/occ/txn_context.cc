@@ -26,8 +26,8 @@ void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
-  // order: release, pairs with TxnWatch::look_at(), which sees the time at which the
-  // transaction began if it sees the turn.
+  // order: release, pairs with the exchange of TxnWatch::look_at(), which may roll the transaction
+  // back.
   turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;

@@ -105,8 +105,8 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
   durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
-  // order: relaxed twice, readers take the words as estimates. The readers are texts for people,
-  // PageRoom, and TxnWatch, whose exchange checks the turn.
+  // order: relaxed twice, readers take the words as estimates. The readers are texts for people and
+  // PageRoom.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
   if (to_touch_ != nullptr) [[unlikely]]

@@ -13,7 +13,7 @@
 //   session     engine, at lease, return   all               the session; null: none
 //   state       see below                  all               use of the session
 //   thread      thread that has claimed    all, for people   system's number of that thread
-//   since_us    thread that has claimed    watch, PageRoom   when the transaction began, by the
+//   since_us    thread that has claimed    PageRoom, stats   when the transaction began, by the
 //                                                            clock's last step
 //   is_tracked  engine, at lease           operations        1: operations announce themselves
 //   inside      thread in an operation     watch, the same   system's number of the thread, while

@@ -23,17 +23,21 @@ std::uint64_t TxnWatch::step() {
 
 void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   SessionSlot& slot = session->slot();
-  // order: acquire, pairs with TxnContext::begin(): since_us is of no earlier transaction.
-  std::uint64_t turn = slot.turn.load_acquire();
-  // order: relaxed. since_us may be of a later transaction; then the exchange below fails, since
-  // each transaction has another turn.
-  const std::uint64_t since_us = slot.since_us.load_relaxed();
+  // order: relaxed. If the transaction has ended, the exchange below fails, since each transaction
+  // has another turn.
+  std::uint64_t turn = slot.turn.load_relaxed();
   if (!TxnTurn::is_open(turn)) return;
   if (!TxnTurn::is_revoked(turn)) {
-    // since_us is the time of the clock's last step, so it may be too early by the length of an
-    // epoch. That exceeds epoch_interval_us while a commit holds the clock back.
-    const std::uint64_t bound_us = timeout_us_ + parts_.options->epoch_interval_us;
-    if (now_us < since_us || now_us - since_us <= bound_us) return;
+    // The transaction has been open at least since the first look at it. SessionSlot::since_us
+    // would not do: it may be too early for as long as a commit has held the clock back.
+    Seen& seen = seen_[session->context().session()];
+    if (seen.turn != turn) {
+      // `now_us` was read before the turn, and may be too early if this thread had no processor.
+      seen = {turn, parts_.runtime->now_us()};
+      return;
+    }
+    if (now_us - seen.since_us <= timeout_us_) return;
+    // order: acquire, pairs with the release of TxnContext::begin().
     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
     turn |= TxnTurn::kRevoked;
     parts_.operator_log->say(LogLevel::kWarning,

@@ -287,9 +287,9 @@ struct Options {
 
   // Time in microseconds after which an open transaction is rolled back. This releases its locks,
   // its snapshot, and the pages that wait for its end. Its operations and commit() then return
-  // kTimeout. The engine looks for such transactions every 1 to 100 ms, and allows one more
-  // epoch_interval_us. It does not roll back a transaction within an operation, but looks at it
-  // again later. 0: no limit. At least 1,000.
+  // kTimeout. The engine looks at open transactions every 1 to 100 ms, and the time counts from its
+  // first look. It does not roll back a transaction within an operation, but looks at it again
+  // later. 0: no limit. At least 1,000.
   std::uint64_t transaction_timeout_us = 0;
 
   // Time after which the clock starts a new epoch, in microseconds. A synchronous commit does not
