@@ -17,6 +17,7 @@ namespace foedus::cli {
 enum class ExitStatus : int {
   kFine = 0,
   kDamaged = 1,    // some bytes are not those that were written
+  kNotFound = 1,   // get, erase: there is no such record
   kCannotRead = 2  // usage; no database, or one that is open, unreadable or of another version
 };
 

@@ -1,84 +1,292 @@
-// foedus: looks into the directory of a closed database and changes nothing there. See README.md.
+// foedus: the command line tool of the engine. info, verify, log and snapshots read the files of a
+// closed database and change nothing there; the other commands open it. See README.md.
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <iostream>
+#include <memory>
+#include <mutex>
 
 #include <unistd.h>
 
+#include "foedus/foedus_c.h"
 #include "tools/foedus/commands.h"
+#include "tools/foedus/data/data_command.h"
 
 namespace {
 
+using foedus::cli::ByteForm;
 using foedus::cli::Command;
+using foedus::cli::Console;
+using foedus::cli::DataCommand;
+using foedus::cli::DataVerb;
 using foedus::cli::ExitStatus;
 using foedus::cli::Verb;
 
-CLI::App* add_verb(CLI::App* app, const char* name, const char* about, Command* command) {
-  CLI::App* const verb = app->add_subcommand(name, about);
-  foedus::engine::DirectoryNames& names = command->directories;
-  verb->add_option("--dir", names.dir, "directory of the database")->required();
-  verb->add_option("--dirs", names.dirs, "directories of its large files, as FileOptions::dirs")
-      ->delimiter(',');
-  verb->add_option("--ssd-dirs", names.ssd_dirs,
-                   "directories of the SSD tier, as TierOptions::ssd_dirs")
-      ->delimiter(',');
-  verb->add_flag("--json", command->is_json, "one JSON document instead of lines");
-  return verb;
+// What --help says of an argument.
+std::string about_place(const std::string& name) {
+  if (name == "DIR") return "directory of the database, unless --dir names it";
+  if (name == "STORAGE") return "name of a storage; \\xNN is a byte, \\\\ a backslash";
+  if (name == "KEY") return "a key, written like a name; of an array: an index";
+  if (name == "VALUE") return "a value, written like a key";
+  return "name or number; none: all";
 }
 
-// Returns a callback that shows progress on a terminal, at most ten times a second. The next output
-// overwrites it.
-foedus::cli::Progress progress_for_person() {
-  if (::isatty(STDERR_FILENO) == 0) return {};
-  return [last = std::chrono::steady_clock::time_point()](std::uint64_t done,
-                                                          std::uint64_t total) mutable {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last < std::chrono::milliseconds(100)) return;
-    last = now;
-    std::cerr << done << " of " << total << " pages\x1b[K\r" << std::flush;
-  };
-}
+// An argument that has a place: DIR, STORAGE, ...
+struct Place {
+  std::string name;
+  CLI::Option* option = nullptr;
+  std::string word;
+};
 
-}  // namespace
+// A command of the line: what CLI11 fills in, and what runs.
+struct Subcommand {
+  CLI::App* app = nullptr;
+  CLI::Option* dir = nullptr;  // null: the command opens no database
+  std::vector<std::unique_ptr<Place>> places;
+  std::size_t places_min = 0;  // without DIR
+  std::vector<std::string*> targets;
+  std::size_t taken = 0;  // of `targets`
 
-int main(int argc, char** argv) {
+  // Stores the words to their targets: the first one is the directory, unless --dir names that.
+  // Returns what is wrong; empty: nothing.
+  std::string take_words(std::string* directory) {
+    std::vector<std::string> words;
+    for (const auto& place : places) {
+      if (place->option->count() != 0) words.push_back(place->word);
+    }
+    auto word = words.begin();
+    if (dir != nullptr && dir->count() == 0) {
+      if (words.empty()) return "which directory? Name it as DIR, before --dirs, or by --dir";
+      *directory = *word++;
+    }
+    const auto count = static_cast<std::size_t>(words.end() - word);
+    if (count < places_min)
+      return places[places.size() - targets.size() + count]->name + " is missing";
+    if (count > targets.size()) return "\"" + words.back() + "\" is one word too many";
+    for (; taken < count; ++taken) *targets[taken] = *word++;
+    return {};
+  }
+};
+
+struct Line {
+  CLI::App app{"Looks into foedus databases, reads and writes their records.", "foedus"};
   Command command;
-  CLI::App app("Looks into the directory of a closed foedus database; changes nothing there.",
-               "foedus");
-  app.require_subcommand(1);
-  app.footer("Exit status: 0 fine, 1 damaged, 2 usage, or cannot be read (open, missing, ...).");
+  DataCommand data;
+  std::string value;
+  bool is_hex = false;
+  std::vector<std::unique_ptr<Subcommand>> all;
 
-  CLI::App* const info = add_verb(&app, "info", "formats, epochs, storages, files, log", &command);
+  Subcommand* add(const std::string& name, const std::string& about,
+                  const std::vector<std::string>& place_names, std::size_t places_min,
+                  const std::vector<std::string*>& targets) {
+    Subcommand* const made = all.emplace_back(std::make_unique<Subcommand>()).get();
+    made->app = app.add_subcommand(name, about);
+    made->places_min = places_min;
+    made->targets = targets;
+    for (const std::string& place_name : place_names) {
+      Place* const place = made->places.emplace_back(std::make_unique<Place>()).get();
+      place->name = place_name;
+      place->option = made->app->add_option(place_name, place->word, about_place(place_name));
+    }
+    return made;
+  }
+  // Adds a command on a database.
+  CLI::App* add_on_database(const std::string& name, const std::string& about,
+                            const std::vector<std::string>& place_names = {},
+                            const std::vector<std::string*>& targets = {},
+                            std::size_t places_min = ~std::size_t{0}) {
+    std::vector<std::string> names = {"DIR"};
+    names.insert(names.end(), place_names.begin(), place_names.end());
+    Subcommand* const made = add(name, about, names, std::min(places_min, targets.size()), targets);
+    foedus::engine::DirectoryNames& directories = command.directories;
+    made->dir = made->app->add_option("--dir", directories.dir, "directory of the database");
+    made->app
+        ->add_option("--dirs", directories.dirs,
+                     "directories of its large files, as FileOptions::dirs")
+        ->delimiter(',');
+    made->app
+        ->add_option("--ssd-dirs", directories.ssd_dirs,
+                     "directories of the SSD tier, as TierOptions::ssd_dirs")
+        ->delimiter(',');
+    return made->app;
+  }
+};
+
+void add_json(CLI::App* verb, Line* line) {
+  verb->add_flag("--json", line->command.is_json, "one JSON document instead of lines");
+}
+
+// The commands that read the files of a closed database.
+void add_inspections(Line* line) {
+  Command& command = line->command;
+  CLI::App* const info = line->add_on_database("info", "formats, epochs, storages, files, log");
+  add_json(info, line);
   info->add_flag("--no-counts", command.skips_pages, "do not count records: reads no pages");
 
   CLI::App* const verify =
-      add_verb(&app, "verify", "checks the pages of the newest snapshot, and the log", &command);
+      line->add_on_database("verify", "checks the pages of the newest snapshot, and the log");
+  add_json(verify, line);
   verify->add_flag("--all", command.is_of_all, "those of every snapshot that is kept");
 
-  CLI::App* const log = add_verb(&app, "log", "records of the log, one a line", &command);
+  CLI::App* const log = line->add_on_database("log", "records of the log, one a line");
+  add_json(log, line);
   log->add_option("--storage", command.storage, "only those of this storage: name or id");
   log->add_option("--from-epoch", command.from_epoch, "only those of this epoch and later");
   log->add_option("--to-epoch", command.to_epoch, "only those of this epoch and before");
   log->add_option("--limit", command.limit, "so many at most");
   log->add_flag("--summary", command.is_summary, "how many there are of each sort");
 
-  CLI::App* const snapshots = add_verb(&app, "snapshots", "snapshots that are kept", &command);
+  add_json(line->add_on_database("snapshots", "snapshots that are kept"), line);
+}
 
+CLI::App* add_opening(Line* line, const std::string& name, const std::string& about,
+                      const std::vector<std::string>& place_names = {},
+                      const std::vector<std::string*>& targets = {},
+                      std::size_t places_min = ~std::size_t{0}) {
+  CLI::App* const verb = line->add_on_database(name, about, place_names, targets, places_min);
+  verb->add_option("--option", line->data.options,
+                   "NAME=VALUE: an option of the database, such as memory_bytes=256MiB; repeatable")
+      ->allow_extra_args(false);
+  return verb;
+}
+
+void add_hex(CLI::App* verb, Line* line) {
+  verb->add_flag("--hex", line->is_hex, "keys and values are given and printed as 0x0a0b");
+}
+
+// The commands on single records.
+void add_records(Line* line) {
+  DataCommand& data = line->data;
+  CLI::App* const get = add_opening(line, "get", "the value of a key", {"STORAGE", "KEY"},
+                                    {&data.storage, &data.key});
+  add_hex(get, line);
+  get->add_flag("--raw", data.is_raw, "the bytes of the value, and no newline");
+
+  CLI::App* const put = add_opening(line, "put", "writes a record", {"STORAGE", "KEY", "VALUE"},
+                                    {&data.storage, &data.key, &line->value}, 2);
+  CLI::App* const append = add_opening(line, "append", "appends a record to a sequential storage",
+                                       {"STORAGE", "VALUE"}, {&data.storage, &line->value}, 1);
+  for (CLI::App* const verb : {put, append}) {
+    add_hex(verb, line);
+    verb->add_option("--file", data.value_file,
+                     "the value is the bytes of this file; -: of the input");
+    verb->add_option("--create", data.create,
+                     "make what is missing; the kind of the storage: masstree, hash, sequential or "
+                     "array:RECORDS:PAYLOAD_BYTES");
+  }
+  add_hex(
+      add_opening(line, "erase", "erases a record", {"STORAGE", "KEY"}, {&data.storage, &data.key}),
+      line);
+
+  CLI::App* const scan =
+      add_opening(line, "scan", "records of a storage, one a line", {"STORAGE"}, {&data.storage});
+  add_hex(scan, line);
+  scan->add_option("--prefix", data.range.prefix, "keys that begin so");
+  scan->add_option("--low", data.range.low, "this key and those above");
+  scan->add_option("--high", data.range.high, "keys below this one");
+  scan->add_flag("--reverse", data.range.is_reverse, "from high to low");
+  scan->add_option("--limit", data.range.limit, "so many at most");
+  scan->add_flag("--keys-only", data.has_keys_only, "no values");
+}
+
+// Returns a function that shows a line of progress on a terminal, at most ten times a second. The
+// next output overwrites it.
+std::function<void(std::string_view)> progress_for_person() {
+  if (::isatty(STDERR_FILENO) == 0) return {};
+  struct Shown {
+    std::mutex mutex;
+    std::chrono::steady_clock::time_point last;
+  };
+  return [shown = std::make_shared<Shown>()](std::string_view line) {
+    const std::lock_guard guard(shown->mutex);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown->last < std::chrono::milliseconds(100)) return;
+    shown->last = now;
+    std::cerr << line << "\x1b[K\r" << std::flush;
+  };
+}
+
+ExitStatus run_inspection(Verb verb, const std::function<void(std::string_view)>& progress,
+                          Line* line) {
+  Command& command = line->command;
+  command.verb = verb;
+  if (progress) {
+    command.progress = [progress](std::uint64_t done, std::uint64_t total) {
+      progress(std::to_string(done) + " of " + std::to_string(total) + " pages");
+    };
+  }
+  return foedus::cli::run(command, &std::cout, &std::cerr);
+}
+
+ExitStatus run_data(DataVerb verb, const std::function<void(std::string_view)>& progress,
+                    bool has_value, Line* line) {
+  DataCommand& data = line->data;
+  data.verb = verb;
+  data.directories = line->command.directories;
+  data.form = line->is_hex ? ByteForm::kHex : ByteForm::kText;
+  if (has_value) data.value = line->value;
+  Console console{&std::cin, &std::cout, &std::cerr, progress, false};
+  console.is_interactive = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+  return foedus::cli::run(data, &console);
+}
+
+constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kInfo},
+                                                              {"verify", Verb::kVerify},
+                                                              {"log", Verb::kLog},
+                                                              {"snapshots", Verb::kSnapshots}};
+constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {{"get", DataVerb::kGet},
+                                                                {"put", DataVerb::kPut},
+                                                                {"append", DataVerb::kAppend},
+                                                                {"erase", DataVerb::kErase},
+                                                                {"scan", DataVerb::kScan}};
+
+ExitStatus run_subcommand(Subcommand* sub, Line* line) {
+  const std::string name = sub->app->get_name();
+  const std::string wrong = sub->take_words(&line->command.directories.dir);
+  if (!wrong.empty()) {
+    std::cerr << "foedus " << name << ": " << wrong << "\nRun with --help for more information.\n";
+    return ExitStatus::kCannotRead;
+  }
+  const auto progress = progress_for_person();
+  ExitStatus status = ExitStatus::kCannotRead;
+  for (const auto& [verb_name, verb] : kInspections) {
+    if (verb_name == name) status = run_inspection(verb, progress, line);
+  }
+  for (const auto& [verb_name, verb] : kDataVerbs) {
+    const bool has_value = sub->places.back()->name == "VALUE" && sub->taken == sub->targets.size();
+    if (verb_name == name) status = run_data(verb, progress, has_value, line);
+  }
+  std::cout.flush();
+  if (progress) std::cerr << "\x1b[K";
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader of the output that ends early is an error of a write, after which the database is
+  // closed as always.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::ios::sync_with_stdio(false);
+  Line line;
+  line.app.require_subcommand(1);
+  line.app.set_version_flag("--version", std::string("foedus ") + foedus_version());
+  line.app.footer(
+      "Exit status: 0 fine; 1 damaged, or no such record; 2 usage, or cannot be done (open in a "
+      "process, missing, ...).");
+  add_inspections(&line);
+  add_records(&line);
   try {
-    app.parse(argc, argv);
+    line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const bool is_help = app.exit(error) == 0;
+    const bool is_help = line.app.exit(error) == 0;
     return static_cast<int>(is_help ? ExitStatus::kFine : ExitStatus::kCannotRead);
   }
-  if (info->parsed()) command.verb = Verb::kInfo;
-  if (verify->parsed()) command.verb = Verb::kVerify;
-  if (log->parsed()) command.verb = Verb::kLog;
-  if (snapshots->parsed()) command.verb = Verb::kSnapshots;
-  command.progress = progress_for_person();
-
-  const ExitStatus status = foedus::cli::run(command, &std::cout, &std::cerr);
-  std::cout.flush();
-  if (command.progress) std::cerr << "\x1b[K";
+  ExitStatus status = ExitStatus::kCannotRead;
+  for (const auto& sub : line.all) {
+    if (sub->app->parsed()) status = run_subcommand(sub.get(), &line);
+  }
   if (!std::cout) {
     std::cerr << "foedus: cannot write the result\n";
     return static_cast<int>(ExitStatus::kCannotRead);
