@@ -190,6 +190,23 @@ void add_records(Line* line) {
   scan->add_flag("--keys-only", data.has_keys_only, "no values");
 }
 
+// The commands on a database as a whole.
+void add_wholes(Line* line) {
+  DataCommand& data = line->data;
+  CLI::App* const dump =
+      add_opening(line, "dump", "storages with all records, for load (jsonl, csv or binary)");
+  dump->add_option("--storage", data.storages, "only this one; repeatable")
+      ->allow_extra_args(false);
+  dump->add_option("--out", data.file, "write to this file, not to the output");
+  dump->add_flag("--skip-hash", data.skips_hash, "leave out storages that cannot be listed");
+  dump->add_option("--format", data.format, "jsonl (default), csv or binary");
+
+  CLI::App* const load = add_opening(line, "load", "makes storages and records of a dump");
+  load->add_option("--in", data.file, "read this file, not the input");
+  load->add_flag("--merge", data.is_merge, "also into storages that exist");
+  load->add_option("--format", data.format, "jsonl, csv or binary; default: as the dump begins");
+}
+
 // Returns a function that shows a line of progress on a terminal, at most ten times a second. The
 // next output overwrites it.
 std::function<void(std::string_view)> progress_for_person() {
@@ -235,11 +252,10 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"verify", Verb::kVerify},
                                                               {"log", Verb::kLog},
                                                               {"snapshots", Verb::kSnapshots}};
-constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {{"get", DataVerb::kGet},
-                                                                {"put", DataVerb::kPut},
-                                                                {"append", DataVerb::kAppend},
-                                                                {"erase", DataVerb::kErase},
-                                                                {"scan", DataVerb::kScan}};
+constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
+    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},   {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan}, {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();
@@ -277,6 +293,7 @@ int main(int argc, char** argv) {
       "process, missing, ...).");
   add_inspections(&line);
   add_records(&line);
+  add_wholes(&line);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

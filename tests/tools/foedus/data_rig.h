@@ -76,6 +76,17 @@ class DataRig {
     scan.range = range;
     return reply_to(scan);
   }
+  Reply dump(const std::string& format, bool skips_hash = true) const {
+    DataCommand dump = command(DataVerb::kDump);
+    dump.format = format;
+    dump.skips_hash = skips_hash;
+    return reply_to(dump);
+  }
+  Reply load(const std::string& bytes, bool is_merge = false) const {
+    DataCommand load = command(DataVerb::kLoad);
+    load.is_merge = is_merge;
+    return reply_to(load, bytes);
+  }
   const std::string& dir() const { return dir_; }
 
  private:

@@ -23,6 +23,10 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_erase(command, console);
     case DataVerb::kScan:
       return run_scan(command, console);
+    case DataVerb::kDump:
+      return run_dump(command, console);
+    case DataVerb::kLoad:
+      return run_load(command, console);
   }
   return Status::error(ErrorCode::kInvalidArgument, "no such command");
 }

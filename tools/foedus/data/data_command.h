@@ -24,6 +24,8 @@ enum class DataVerb : std::uint8_t {
   kAppend,
   kErase,
   kScan,
+  kDump,
+  kLoad,
 };
 
 // Where a command reads and writes.
@@ -50,6 +52,12 @@ struct DataCommand {
   std::string create;          // put, append: the shape of a storage that is missing
   RangeText range;             // scan
   bool has_keys_only = false;  // scan
+
+  std::vector<std::string> storages;  // dump; empty: all
+  std::string format;                 // dump: empty is jsonl; load: empty is what the input says
+  std::string file;                   // dump, load; empty or "-": output and input
+  bool skips_hash = false;            // dump
+  bool is_merge = false;              // load: also into storages that exist
 };
 
 // Runs a command. Results go to console->out, failures to console->err.
@@ -73,5 +81,7 @@ Result<ExitStatus> run_put(const DataCommand& command, Console* console);
 Result<ExitStatus> run_append(const DataCommand& command, Console* console);
 Result<ExitStatus> run_erase(const DataCommand& command, Console* console);
 Result<ExitStatus> run_scan(const DataCommand& command, Console* console);
+Result<ExitStatus> run_dump(const DataCommand& command, Console* console);
+Result<ExitStatus> run_load(const DataCommand& command, Console* console);
 
 }  // namespace foedus::cli
