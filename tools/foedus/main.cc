@@ -205,6 +205,11 @@ void add_wholes(Line* line) {
   load->add_option("--in", data.file, "read this file, not the input");
   load->add_flag("--merge", data.is_merge, "also into storages that exist");
   load->add_option("--format", data.format, "jsonl, csv or binary; default: as the dump begins");
+
+  add_json(add_opening(line, "glean", "makes a snapshot of all commits"), line);
+  add_json(add_opening(line, "stats", "counters of the database, once it is open"), line);
+  line->add("explain", "the meaning of an error, by name or number, and what to do", {"ERROR"}, 0,
+            {&data.error});
 }
 
 // Returns a function that shows a line of progress on a terminal, at most ten times a second. The
@@ -241,6 +246,7 @@ ExitStatus run_data(DataVerb verb, const std::function<void(std::string_view)>& 
   DataCommand& data = line->data;
   data.verb = verb;
   data.directories = line->command.directories;
+  data.is_json = line->command.is_json;
   data.form = line->is_hex ? ByteForm::kHex : ByteForm::kText;
   if (has_value) data.value = line->value;
   Console console{&std::cin, &std::cout, &std::cerr, progress, false};
@@ -253,9 +259,10 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"log", Verb::kLog},
                                                               {"snapshots", Verb::kSnapshots}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
-    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},   {"append", DataVerb::kAppend},
-    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan}, {"dump", DataVerb::kDump},
-    {"load", DataVerb::kLoad}};
+    {"get", DataVerb::kGet},        {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase},    {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad},      {"glean", DataVerb::kGlean}, {"stats", DataVerb::kStats},
+    {"explain", DataVerb::kExplain}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();

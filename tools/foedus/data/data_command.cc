@@ -27,6 +27,12 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_dump(command, console);
     case DataVerb::kLoad:
       return run_load(command, console);
+    case DataVerb::kGlean:
+      return run_glean(command, console);
+    case DataVerb::kStats:
+      return run_stats(command, console);
+    case DataVerb::kExplain:
+      return run_explain(command, console);
   }
   return Status::error(ErrorCode::kInvalidArgument, "no such command");
 }

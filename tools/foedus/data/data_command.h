@@ -26,6 +26,9 @@ enum class DataVerb : std::uint8_t {
   kScan,
   kDump,
   kLoad,
+  kGlean,
+  kStats,
+  kExplain,  // opens no database
 };
 
 // Where a command reads and writes.
@@ -42,6 +45,7 @@ struct DataCommand {
   DataVerb verb = DataVerb::kGet;
   engine::DirectoryNames directories;
   std::vector<std::string> options;  // "name=value", as foedus_options_set() takes them
+  bool is_json = false;              // glean, stats
 
   std::string storage;  // in the text form
   std::string key;      // in `form`; arrays: a decimal number
@@ -58,6 +62,8 @@ struct DataCommand {
   std::string file;                   // dump, load; empty or "-": output and input
   bool skips_hash = false;            // dump
   bool is_merge = false;              // load: also into storages that exist
+
+  std::string error;  // explain; empty: all
 };
 
 // Runs a command. Results go to console->out, failures to console->err.
@@ -83,5 +89,8 @@ Result<ExitStatus> run_erase(const DataCommand& command, Console* console);
 Result<ExitStatus> run_scan(const DataCommand& command, Console* console);
 Result<ExitStatus> run_dump(const DataCommand& command, Console* console);
 Result<ExitStatus> run_load(const DataCommand& command, Console* console);
+Result<ExitStatus> run_glean(const DataCommand& command, Console* console);
+Result<ExitStatus> run_stats(const DataCommand& command, Console* console);
+Result<ExitStatus> run_explain(const DataCommand& command, Console* console);
 
 }  // namespace foedus::cli
