@@ -9,12 +9,19 @@ endfunction()
 
 # foedus_program(): tools/foedus becomes bin/foedus: main.cc alone over a library foedus_cli of the
 # other sources, which is linked to tests, too. The target `foedus` is the engine's library. The
-# command line needs CLI11.
+# command line needs CLI11. Its shell edits lines if there is libedit.
 function(foedus_program)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "foedus/*.cc")
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   add_library(foedus_cli STATIC ${sources})
   target_link_libraries(foedus_cli PUBLIC foedus_internal)
+  pkg_check_modules(EDITLINE IMPORTED_TARGET libedit)
+  if(EDITLINE_FOUND)
+    target_link_libraries(foedus_cli PRIVATE PkgConfig::EDITLINE)
+    target_compile_definitions(foedus_cli PRIVATE FOEDUS_HAVE_EDITLINE)
+  else()
+    message(STATUS "libedit not found: the shell of bin/foedus has no history")
+  endif()
 
   find_package(CLI11)
   if(NOT CLI11_FOUND)

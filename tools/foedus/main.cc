@@ -208,6 +208,7 @@ void add_wholes(Line* line) {
 
   add_json(add_opening(line, "glean", "makes a snapshot of all commits"), line);
   add_json(add_opening(line, "stats", "counters of the database, once it is open"), line);
+  add_hex(add_opening(line, "shell", "reads commands, one a line"), line);
   line->add("explain", "the meaning of an error, by name or number, and what to do", {"ERROR"}, 0,
             {&data.error});
 }
@@ -259,10 +260,10 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"log", Verb::kLog},
                                                               {"snapshots", Verb::kSnapshots}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
-    {"get", DataVerb::kGet},        {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
-    {"erase", DataVerb::kErase},    {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
-    {"load", DataVerb::kLoad},      {"glean", DataVerb::kGlean}, {"stats", DataVerb::kStats},
-    {"explain", DataVerb::kExplain}};
+    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},        {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan},      {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad},   {"glean", DataVerb::kGlean},    {"stats", DataVerb::kStats},
+    {"shell", DataVerb::kShell}, {"explain", DataVerb::kExplain}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();

@@ -87,6 +87,9 @@ class DataRig {
     load.is_merge = is_merge;
     return reply_to(load, bytes);
   }
+  Reply shell(const std::string& script) const {
+    return reply_to(command(DataVerb::kShell), script);
+  }
   const std::string& dir() const { return dir_; }
 
  private:

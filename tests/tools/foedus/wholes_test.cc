@@ -32,7 +32,8 @@ TEST(WholesTest, glean_makes_a_snapshot_and_reports) {
 
 TEST(WholesTest, glean_and_stats_make_no_database) {
   const testing::TestDirectory directory;
-  for (const DataVerb verb : {DataVerb::kGlean, DataVerb::kStats, DataVerb::kDump}) {
+  for (const DataVerb verb :
+       {DataVerb::kGlean, DataVerb::kStats, DataVerb::kDump, DataVerb::kShell}) {
     const Reply reply = reply_to(command_on(verb, directory.path()));
     EXPECT_EQ(reply.status, ExitStatus::kCannotRead);
     EXPECT_NE(reply.err.find("no database in directory " + directory.path()), reply.err.npos)

@@ -31,6 +31,8 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_glean(command, console);
     case DataVerb::kStats:
       return run_stats(command, console);
+    case DataVerb::kShell:
+      return run_shell(command, console);
     case DataVerb::kExplain:
       return run_explain(command, console);
   }

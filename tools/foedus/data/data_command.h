@@ -28,6 +28,7 @@ enum class DataVerb : std::uint8_t {
   kLoad,
   kGlean,
   kStats,
+  kShell,
   kExplain,  // opens no database
 };
 
@@ -91,6 +92,7 @@ Result<ExitStatus> run_dump(const DataCommand& command, Console* console);
 Result<ExitStatus> run_load(const DataCommand& command, Console* console);
 Result<ExitStatus> run_glean(const DataCommand& command, Console* console);
 Result<ExitStatus> run_stats(const DataCommand& command, Console* console);
+Result<ExitStatus> run_shell(const DataCommand& command, Console* console);
 Result<ExitStatus> run_explain(const DataCommand& command, Console* console);
 
 }  // namespace foedus::cli
