@@ -55,6 +55,8 @@ class InstallTest(unittest.TestCase):
             self.assertNotIn("libisal", run("ldd", program))
             tool = os.path.join(prefix, "bin", "foedus")
             if os.path.exists(tool):
+                for name in ("man/man1/foedus.1", "bash-completion/completions/foedus"):
+                    self.assertTrue(os.path.exists(os.path.join(prefix, "share", name)), name)
                 run(tool, "verify", "--dir", os.path.join(root, "bank3"))
 
             self.check_program_in_c(prefix, user, root)

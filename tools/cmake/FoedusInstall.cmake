@@ -1,6 +1,7 @@
 # cmake --install: libfoedus.a for C++, libfoedus.so for C, the public headers, find_package(foedus)
-# and pkg-config files, licence and README, and the program `foedus` if it was built. The components
-# library, development and tools are the packages of FoedusPackages.
+# and pkg-config files, licence and README, and the program `foedus` if it was built, with its
+# manual page and its completion for bash. The components library, development and tools are the
+# packages of FoedusPackages.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -37,6 +38,11 @@ endif()
 if(TARGET foedus_program)
   install(TARGETS foedus_program OPTIONAL
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/foedus/foedus.1"
+    DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/foedus/foedus.bash-completion"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME foedus
+    COMPONENT tools)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documents)
