@@ -202,7 +202,8 @@ TSAN_OPTIONS=halt_on_error=1")
   if("crash" IN_LIST labels AND NOT FOEDUS_SANITIZE)
     add_test(NAME "persistent_memory/${name}" COMMAND ${command})
     set_tests_properties("persistent_memory/${name}" PROPERTIES LABELS "persistent_memory"
-      TIMEOUT ${timeout} ENVIRONMENT "${environment};FOEDUS_TEST_PERSISTENT_MEMORY=1")
+      TIMEOUT ${timeout} COST ${timeout}
+      ENVIRONMENT "${environment};FOEDUS_TEST_PERSISTENT_MEMORY=1")
   endif()
 endfunction()
 
