@@ -163,6 +163,8 @@ void History::commit(Epoch epoch, std::vector<Change> changes) {
     if (!is_of_row) digest_ = digest_of(now_);
   }
   entries_.push_back({epoch, std::move(changes), digest_});
+  if (entries_.size() % kEntriesOfCheckpoint != 0) return;
+  checkpoints_.push_back(std::make_shared<const Content>(now_));
 }
 
 Epoch History::last_commit(Epoch epoch) const {
@@ -180,10 +182,15 @@ std::uint64_t History::digest_at(Epoch epoch) const {
 }
 
 Content History::content_at(Epoch epoch) const {
+  const auto end =
+      std::upper_bound(entries_.begin(), entries_.end(), epoch,
+                       [](Epoch wanted, const Entry& entry) { return wanted < entry.epoch; });
+  const std::size_t checkpoint =
+      static_cast<std::size_t>(end - entries_.begin()) / kEntriesOfCheckpoint;
   Content content;
-  for (const Entry& entry : entries_) {
-    if (entry.epoch > epoch) break;
-    for (const Change& change : entry.changes) apply_change(change, &content);
+  if (checkpoint != 0) content = *checkpoints_[checkpoint - 1];
+  for (auto entry = entries_.begin() + checkpoint * kEntriesOfCheckpoint; entry != end; ++entry) {
+    for (const Change& change : entry->changes) apply_change(change, &content);
   }
   return content;
 }
@@ -199,6 +206,7 @@ std::vector<Epoch> History::ends_between(Epoch from, Epoch to) const {
 
 void History::cut(Epoch epoch) {
   while (!entries_.empty() && entries_.back().epoch > epoch) entries_.pop_back();
+  checkpoints_.resize(entries_.size() / kEntriesOfCheckpoint);
   now_ = content_at(epoch);
   digest_ = entries_.empty() ? 0 : entries_.back().digest;
 }

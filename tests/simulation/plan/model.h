@@ -2,8 +2,10 @@
 // Model: the contents that the database must have, in std::maps, and their digests at the end of
 // each epoch.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,7 +78,12 @@ class History {
     std::vector<Change> changes;
     std::uint64_t digest;  // after it
   };
+  // A crash state asks for contents near the newest one, and most of a history is before these.
+  static constexpr std::size_t kEntriesOfCheckpoint = 32;
+
   std::vector<Entry> entries_;
+  // Contents after 32, 64, ... entries. Copies of the history share them.
+  std::vector<std::shared_ptr<const Content>> checkpoints_;
   Content now_;
   std::uint64_t digest_ = 0;  // of now_
 };
