@@ -1,7 +1,7 @@
 #include "foedus-core/log/savepoint.h"
 
 #include <cstring>
-#include <vector>
+#include <memory>
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/log/segments/format.h"
@@ -31,10 +31,13 @@ Slot encode(Savepoint savepoint) {
 SlotState decode(const Slot& found, Savepoint* savepoint) {
   std::memcpy(savepoint, found.bytes, sizeof(*savepoint));
   if (savepoint->magic != kSavepointMagic) return SlotState::kDamaged;  // most were never written
-  Slot slot = found;
-  std::memset(slot.bytes + offsetof(Savepoint, crc), 0, sizeof(savepoint->crc));
-  const bool is_whole = savepoint->crc == base::crc32c(slot.bytes, sizeof(slot.bytes));
-  if (!is_whole) return SlotState::kDamaged;
+  constexpr std::size_t kOffset = offsetof(Savepoint, crc);
+  constexpr char kZero[sizeof(savepoint->crc)] = {};
+  std::uint32_t crc = base::crc32c(found.bytes, kOffset);
+  crc = base::crc32c(kZero, sizeof(kZero), crc);
+  crc = base::crc32c(found.bytes + kOffset + sizeof(kZero),
+                     sizeof(found.bytes) - kOffset - sizeof(kZero), crc);
+  if (savepoint->crc != crc) return SlotState::kDamaged;
   return savepoint->version == kSavepointVersion ? SlotState::kValid : SlotState::kWrongVersion;
 }
 
@@ -80,9 +83,8 @@ Savepoint empty_savepoint() {
 
 Result<Savepoint> read_savepoint(device::Device* device) {
   FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kRead));
-  std::vector<Slot> slots(kSavepointSlots);
-  FOEDUS_TRY(const std::size_t read,
-             file->read_at(0, slots.data(), kSavepointSlots * kBlockBytes));
+  const auto slots = std::make_unique_for_overwrite<Slot[]>(kSavepointSlots);
+  FOEDUS_TRY(const std::size_t read, file->read_at(0, slots.get(), kSavepointSlots * kBlockBytes));
   Savepoint newest{};  // its sequence number is 0: that of the first one is 1
   for (std::uint64_t i = 0; i < read / kBlockBytes; ++i) {
     Savepoint savepoint;
