@@ -23,7 +23,7 @@ using foedus::cli::DataVerb;
 using foedus::cli::ExitStatus;
 using foedus::cli::Verb;
 
-// What --help says of an argument.
+// Returns what --help says of an argument.
 std::string about_place(const std::string& name) {
   if (name == "DIR") return "directory of the database, unless --dir names it";
   if (name == "STORAGE") return "name of a storage; \\xNN is a byte, \\\\ a backslash";
@@ -117,7 +117,7 @@ void add_json(CLI::App* verb, Line* line) {
   verb->add_flag("--json", line->command.is_json, "one JSON document instead of lines");
 }
 
-// The commands that read the files of a closed database.
+// Adds the commands that read the files of a closed database.
 void add_inspections(Line* line) {
   Command& command = line->command;
   CLI::App* const info = line->add_on_database("info", "formats, epochs, storages, files, log");
@@ -155,7 +155,7 @@ void add_hex(CLI::App* verb, Line* line) {
   verb->add_flag("--hex", line->is_hex, "keys and values are given and printed as 0x0a0b");
 }
 
-// The commands on single records.
+// Adds the commands on single records.
 void add_records(Line* line) {
   DataCommand& data = line->data;
   CLI::App* const get = add_opening(line, "get", "the value of a key", {"STORAGE", "KEY"},
@@ -190,7 +190,7 @@ void add_records(Line* line) {
   scan->add_flag("--keys-only", data.has_keys_only, "no values");
 }
 
-// The commands on a database as a whole.
+// Adds the commands on a database as a whole.
 void add_wholes(Line* line) {
   DataCommand& data = line->data;
   CLI::App* const dump =
@@ -312,7 +312,7 @@ int main(int argc, char** argv) {
   for (const auto& sub : line.all) {
     if (sub->app->parsed()) status = run_subcommand(sub.get(), &line);
   }
-  if (!std::cout) {
+  if (!std::cout && status != ExitStatus::kCannotRead) {
     std::cerr << "foedus: cannot write the result\n";
     return static_cast<int>(ExitStatus::kCannotRead);
   }

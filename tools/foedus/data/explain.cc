@@ -116,7 +116,8 @@ constexpr ExplainedReason kReasons[] = {
       "Run the transaction again, after a short wait."}},
 };
 
-// "kNotFound", "FOEDUS_NOT_FOUND" and "not found" are all "notfound".
+// Returns a name without prefix, case and separators: "kNotFound", "FOEDUS_NOT_FOUND" and "not
+// found" become "notfound".
 std::string plain_name(std::string_view name) {
   for (const std::string_view prefix : {"foedus::", "ErrorCode::", "ConflictReason::", "FOEDUS_"}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());

@@ -47,7 +47,7 @@ Result<std::string> value_of(const DataCommand& command, Console* console) {
   return all_of(&file, command.value_file);
 }
 
-// A mistake in the arguments is found before a database is made.
+// Checks --create before a database is made.
 Status check_create(const DataCommand& command) {
   if (command.create.empty()) return {};
   return Status(parse_shape(command.create).status());

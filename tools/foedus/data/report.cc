@@ -93,7 +93,7 @@ constexpr std::pair<std::string_view, std::uint64_t GleanReport::*> kReport[] = 
     {"total_cpu_us", &GleanReport::total_cpu_us},
 };
 
-// `stats` has its storages in another order.
+// Finds a storage by its name: `stats` may have storages in another order than the catalog.
 std::uint64_t volatile_pages_of(const Stats& stats, std::string_view name) {
   for (const StorageStats& one : stats.storages) {
     if (one.name == name) return one.volatile_pages;

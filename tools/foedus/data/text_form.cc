@@ -6,7 +6,7 @@ namespace foedus::cli {
 
 namespace {
 
-// Characters that a terminal does not show as one character at its place.
+// Returns false for characters that a terminal does not show as one character at its place.
 bool is_printable(std::uint32_t point) {
   if (point < 0x20 || (point >= 0x7f && point < 0xa0)) return false;
   const bool is_direction = (point >= 0x200b && point <= 0x200f) ||

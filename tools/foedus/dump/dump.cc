@@ -40,7 +40,7 @@ Result<std::vector<AnyStorage>> storages_to_dump(Database& db, const DataCommand
   return storages;
 }
 
-// The whole dump reads one snapshot: it has all commits up to now, and no conflict.
+// Dumps storages from one snapshot, which has all commits up to now and never conflicts.
 Status dump_storages(Database& db, const std::vector<AnyStorage>& storages, DumpFormat format,
                      const Console& console, std::ostream* out) {
   const std::unique_ptr<DumpWriter> writer = make_dump_writer(format, out);

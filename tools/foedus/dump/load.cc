@@ -99,7 +99,7 @@ class Loader {
   std::size_t batch_bytes_ = 0;
 };
 
-// Says what became of a dump that was loaded in part.
+// Prints how much of a dump was loaded before a failure.
 void report_part(const Loader& loader, std::ostream* err) {
   *err << "foedus: before the failure " << count_of(loader.rows(), "row") << " of "
        << count_of(loader.storages(), "storage") << " were loaded";
