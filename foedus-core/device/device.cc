@@ -33,6 +33,11 @@ Status Device::discard(std::string_view name, const Range* ranges, std::size_t c
                        path() + " cannot give back space of " + std::string(name));
 }
 
+Status Device::link(std::string_view name, Device* other) {
+  return Status::error(ErrorCode::kNotSupported, path() + "/" + std::string(name) +
+                                                     " cannot be linked into " + other->path());
+}
+
 std::unique_ptr<IoQueue> Device::make_io_queue() { return std::make_unique<DeferredIo>(); }
 
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access) {

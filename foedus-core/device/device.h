@@ -128,6 +128,12 @@ class Device {
   virtual Status remove(std::string_view name) = 0;
   // Renames a file; replaces `to` if it exists. kIoError: also, there is no `from`.
   virtual Status rename(std::string_view from, std::string_view to) = 0;
+  // Makes file `name` of this directory a file of `other`, too, under the same name: a hard link.
+  // Neither directory may change its bytes from then on (V5). The new name is durable once
+  // other->sync_directory() has returned success (V3). kNotSupported: the system makes no such
+  // link, or the devices are no directories of one file system. kAlreadyExists: `other` has a file
+  // of that name. kNotFound: no such file.
+  virtual Status link(std::string_view name, Device* other);
   // Makes changes of names durable (V3).
   virtual Status sync_directory() = 0;
   // Gives back the space of ranges of a file, whose size stays. From then on, and after a power

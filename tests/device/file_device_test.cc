@@ -12,8 +12,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <gtest/gtest.h>
+
+#include "foedus-core/device/emulated_device.h"
 
 namespace foedus::device::file_device_test {
 namespace {
@@ -294,6 +297,54 @@ TEST_F(FileDeviceTest, a_directory_is_opened_where_files_may_have_no_bytes) {
   int result = 0;
   waitpid(child, &result, 0);
   EXPECT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) == 0) << result;
+}
+
+// A file of two directories is one file, which is read in both, written in neither, and stays while
+// one of them has it.
+TEST_F(FileDeviceTest, a_linked_file_is_in_both_directories) {
+  const auto device = open(Facility::kOff);
+  auto other = *FileDevice::open(root_ + "/other", Facility::kOff);
+  const auto file = *device->open("a", Access::kCreate);
+  ASSERT_TRUE(file->write_at(0, "abc", 3).is_ok());
+  ASSERT_TRUE(device->link("a", other.get()).is_ok());
+  EXPECT_TRUE(std::filesystem::equivalent(dir_ + "/a", root_ + "/other/a"));
+  EXPECT_EQ(device->link("a", other.get()).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(device->link("b", other.get()).code(), ErrorCode::kNotFound);
+  EXPECT_EQ(device->link("../db/a", other.get()).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(device->open("a", Access::kReadWrite).code(), ErrorCode::kIoError);
+  ASSERT_TRUE(device->remove("a").is_ok());
+  const auto linked = other->open("a", Access::kReadWrite);
+  ASSERT_TRUE(linked.is_ok());
+  char byte = 0;
+  EXPECT_EQ(*(*linked)->read_at(2, &byte, 1), 1u);
+  EXPECT_EQ(byte, 'c');
+}
+
+// Goal: a link that the system does not make is kNotSupported, so that the caller copies the file.
+// Method: links to another file system, to a directory that was opened to be read, and to a device
+// that is no directory.
+TEST_F(FileDeviceTest, a_link_that_cannot_be_is_not_supported) {
+  const auto device = open(Facility::kOff);
+  ASSERT_TRUE(device->open("a", Access::kCreate).is_ok());
+  std::filesystem::create_directory(root_ + "/read");
+  const auto read = *FileDevice::open_to_read(root_ + "/read");
+  EXPECT_EQ(device->link("a", read.get()).code(), ErrorCode::kNotSupported);
+  EmulatedDevice emulated(*FileDevice::open(root_ + "/emulated", Facility::kOff), false, {},
+                          std::make_shared<NvmCounters>());
+  EXPECT_EQ(device->link("a", &emulated).code(), ErrorCode::kNotSupported);
+  EXPECT_EQ(emulated.link("a", device.get()).code(), ErrorCode::kNotSupported);
+  std::string shm = "/dev/shm/foedus-dev-XXXXXX";
+  if (mkdtemp(shm.data()) == nullptr) GTEST_SKIP() << "no second file system";
+  {
+    const auto elsewhere = *FileDevice::open(shm, Facility::kOff);
+    struct stat here;
+    struct stat there;
+    ASSERT_EQ(stat(root_.c_str(), &here) | stat(shm.c_str(), &there), 0);
+    const Status linked = device->link("a", elsewhere.get());
+    EXPECT_EQ(linked.code(),
+              here.st_dev == there.st_dev ? ErrorCode::kOk : ErrorCode::kNotSupported);
+  }
+  std::filesystem::remove_all(shm);
 }
 
 TEST_F(FileDeviceTest, an_error_names_file_and_errno) {

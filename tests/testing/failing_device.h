@@ -39,9 +39,10 @@ enum class Call : std::uint8_t {
   kRemove,
   kRename,
   kSyncDirectory,
-  kDiscard
+  kDiscard,
+  kLink
 };
-inline constexpr std::size_t kCallKinds = 13;
+inline constexpr std::size_t kCallKinds = 14;
 
 // Returns whether a call changes a file or a name, or syncs.
 inline bool is_changing(Call kind) {
@@ -130,6 +131,9 @@ class FailingDevice : public device::Device {
   Result<std::vector<std::string>> list() const override;
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
+  // Counts as a call of `other`, whose names it changes. REQUIRES: neither device writes to the
+  // file from then on. Each has a copy of the file, so a power failure of one is none of the other.
+  Status link(std::string_view name, device::Device* other) override;
   Status sync_directory() override;
   // The new bytes are zero at once; after a power failure they are zero or as before.
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;

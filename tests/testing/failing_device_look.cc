@@ -1,5 +1,7 @@
-// The functions by which tests inspect a FailingDevice and change it without the engine.
+// Functions of FailingDevice: those by which tests inspect it and change it without the engine, and
+// what it does with another device.
 #include <algorithm>
+#include <cerrno>
 
 #include "foedus-core/device/io_queue.h"
 #include "tests/testing/failing_device.h"
@@ -24,6 +26,24 @@ std::vector<std::string> FailingDevice::names() const {
 bool FailingDevice::was_announced(const std::string& name, std::uint64_t offset) const {
   const std::lock_guard lock(mutex_);
   return announced_.contains({name, offset});
+}
+
+Status FailingDevice::link(std::string_view name, device::Device* other) {
+  auto* const to = dynamic_cast<FailingDevice*>(other);
+  if (to == nullptr) return Device::link(name, other);
+  const std::string key(name);
+  const std::string text = "cannot link " + path_ + "/" + key;
+  to->observe({Call::kLink, key});
+  const std::scoped_lock lock(mutex_, to->mutex_);
+  if (const int error = to->count_locked(Call::kLink)) {
+    return Status::system_error(ErrorCode::kIoError, text, error);
+  }
+  const auto found = names_.find(key);
+  if (found == names_.end()) return Status::system_error(ErrorCode::kNotFound, text, ENOENT);
+  auto content = std::make_shared<Content>(*found->second);
+  content->open.reset();
+  if (to->names_.emplace(key, std::move(content)).second) return {};
+  return Status::system_error(ErrorCode::kAlreadyExists, text, EEXIST);
 }
 
 std::unique_ptr<device::IoQueue> FailingDevice::make_io_queue() {

@@ -137,5 +137,23 @@ TEST(FailingDeviceTest, a_removed_file_has_room_as_long_as_it_is_open) {
   EXPECT_EQ(device.used_bytes(), 0u);
 }
 
+TEST(FailingDeviceTest, a_linked_name_is_durable_once_its_directory_is_synced) {
+  FailingDevice device;
+  const auto file = make_old(&device);
+  FailingDevice other;
+  ASSERT_TRUE(device.link("f", &other).is_ok());
+  EXPECT_EQ(other.calls(Call::kLink), 1u);
+  EXPECT_EQ(sectors_of(other), sectors_of(device));
+  EXPECT_EQ(device.link("f", &other).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(device.link("g", &other).code(), ErrorCode::kNotFound);
+  other.crash_power(FailingDevice::kDropAll);
+  EXPECT_FALSE(other.exists("f"));
+  ASSERT_TRUE(device.link("f", &other).is_ok());
+  ASSERT_TRUE(other.sync_directory().is_ok());
+  ASSERT_TRUE(device.remove("f").is_ok());
+  other.crash_power(FailingDevice::kDropAll);
+  EXPECT_EQ(sectors_of(other), std::string(kSectors, 'o'));
+}
+
 }  // namespace
 }  // namespace foedus::testing::failing_device_test

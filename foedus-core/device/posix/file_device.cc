@@ -392,6 +392,37 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
   return failed_name("cannot rename", from, errno, ErrorCode::kIoError);
 }
 
+Status FileDevice::link(std::string_view name, Device* other) {
+  auto* const to = dynamic_cast<FileDevice*>(other);
+  if (to == nullptr) return Device::link(name, other);
+  FOEDUS_CHECK(check_name(name));
+  FOEDUS_CHECK(to->check_may_change());
+  const std::string path(name);
+  const auto link = [&] {
+    return ::linkat(directory_fd_, path.c_str(), to->directory_fd_, path.c_str(), 0);
+  };
+  if (uninterrupted(link) == 0) return {};
+  ErrorCode code = ErrorCode::kIoError;
+  switch (errno) {
+    case EEXIST:
+      code = ErrorCode::kAlreadyExists;
+      break;
+    case ENOENT:
+      code = ErrorCode::kNotFound;
+      break;
+    case EXDEV:
+    case EPERM:
+    case EMLINK:
+    case ENOSYS:
+    case EOPNOTSUPP:
+      code = ErrorCode::kNotSupported;
+      break;
+    default:
+      break;
+  }
+  return failed_name("cannot link", name, errno, code);
+}
+
 Status FileDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
   FOEDUS_CHECK(check_name(name));
   FOEDUS_CHECK(check_may_change());

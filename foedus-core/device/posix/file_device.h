@@ -70,6 +70,7 @@ class FileDevice : public Device {
   Result<std::vector<std::string>> list() const override;
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
+  Status link(std::string_view name, Device* other) override;
   Status sync_directory() override;
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
   std::unique_ptr<IoQueue> make_io_queue() override;
