@@ -139,6 +139,20 @@ Status Snapshots::not_covered(Epoch epoch) const {
                            (failed.is_ok() ? "" : "; the last glean failed: " + failed.message()));
 }
 
+const ReadableSnapshot* Snapshots::pin_newest() {
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty()) return nullptr;
+  pins_.push_back(kept_.back().get());
+  return pins_.back();
+}
+
+void Snapshots::unpin(const ReadableSnapshot* snapshot) {
+  const std::lock_guard lock(mutex_);
+  const auto pin = std::find(pins_.begin(), pins_.end(), snapshot);
+  FOEDUS_INVARIANT(pin != pins_.end(), pins_.size());
+  pins_.erase(pin);
+}
+
 std::vector<SnapshotInfo> Snapshots::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<SnapshotInfo> infos;
@@ -259,7 +273,8 @@ std::vector<page::SnapshotNumber> Snapshots::expire_locked() {
   if (readers.are_choosing) return expired;
   old_lists_.clear();
   std::erase_if(passed_over_, [&](const std::unique_ptr<const ReadableSnapshot>& one) {
-    const bool is_over = !readers.read(one->number());
+    const bool is_pinned = std::find(pins_.begin(), pins_.end(), one.get()) != pins_.end();
+    const bool is_over = !is_pinned && !readers.read(one->number());
     if (is_over) expired.push_back(one->number());
     return is_over;
   });

@@ -21,8 +21,8 @@
 //       stored after the session's reads were over. If expire()'s fence is first, the session loads
 //       the new list, which does not have the snapshot. The old list is freed when no word is
 //       kChoosing, by the same argument.
-//   E53 expire() returns each number once, and no session reads that snapshot then or later. The
-//       caller removes the manifest, and those files that no other manifest lists.
+//   E53 expire() returns each number once. No session reads that snapshot then or later, and it is
+//       not pinned. The caller removes the manifest, and those files that no other manifest lists.
 //   E22 A snapshot is published after its manifest is durable. Numbers of snapshots grow, and their
 //       covered epochs never decrease. A snapshot of the same epoch as the one before has the same
 //       records in other files, and replaces it.
@@ -87,10 +87,17 @@ class Snapshots {
     slots_[session].reading.store_release(kNothing);
   }
 
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // Pins the newest snapshot: like one that a session reads, it stays until unpin(). A snapshot may
+  // be pinned several times. Returns null, and pins nothing, if there is no snapshot yet.
+  const ReadableSnapshot* pin_newest();
+  void unpin(const ReadableSnapshot* snapshot);
+
   // Asks the gleaner for a snapshot that covers `epoch`, and waits until there is one. kTimeout.
   // kClosed: the database was closed. Returns the error of set_trouble() if that is called during
-  // the wait. An earlier error is not returned: the request makes the gleaner try again. Any
-  // thread. REQUIRES: `epoch` is durable, or the clock was asked to advance past it.
+  // the wait. An earlier error is not returned: the request makes the gleaner try again. REQUIRES:
+  // `epoch` is durable, or the clock was asked to advance past it.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   Epoch covered() const {
     // order: acquire, pairs with publish(): a thread that sees the epoch finds the snapshot in the
@@ -179,11 +186,30 @@ class Snapshots {
   // Guarded by mutex_.
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept_;         // oldest first
   std::vector<std::unique_ptr<const ReadableSnapshot>> passed_over_;  // oldest first
+  std::vector<const ReadableSnapshot*> pins_;                         // one entry for each pin
   std::unique_ptr<const List> newest_list_;
   std::vector<std::unique_ptr<const List>> old_lists_;  // sessions may still read them
   bool has_more_ = false;  // kept_ has a snapshot that expire() has not seen
   base::Task* gleaner_ = nullptr;
   Status trouble_;
+};
+
+// Pins the newest snapshot for as long as the object lives.
+class PinnedSnapshot {
+ public:
+  explicit PinnedSnapshot(Snapshots* snapshots)
+      : snapshots_(snapshots), snapshot_(snapshots->pin_newest()) {}
+  ~PinnedSnapshot() {
+    if (snapshot_ != nullptr) snapshots_->unpin(snapshot_);
+  }
+  PinnedSnapshot(const PinnedSnapshot&) = delete;
+  PinnedSnapshot& operator=(const PinnedSnapshot&) = delete;
+  // Returns null if there was no snapshot.
+  const ReadableSnapshot* get() const { return snapshot_; }
+
+ private:
+  Snapshots* const snapshots_;
+  const ReadableSnapshot* const snapshot_;
 };
 
 }  // namespace foedus::engine

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -114,6 +115,28 @@ TEST_F(SnapshotsTest, only_what_nobody_reads_expires) {
 }
 
 // A snapshot whose pages were moved to other files replaces the earlier one of its epoch.
+TEST_F(SnapshotsTest, a_pinned_snapshot_stays_until_its_last_pin_goes) {
+  {
+    const PinnedSnapshot none(&snapshots_);
+    EXPECT_EQ(none.get(), nullptr);
+  }
+  snapshots_.publish(manifest(1));
+  auto one = std::make_unique<PinnedSnapshot>(&snapshots_);
+  auto again = std::make_unique<PinnedSnapshot>(&snapshots_);
+  snapshots_.publish(manifest(2));
+  const PinnedSnapshot two(&snapshots_);
+  for (std::uint32_t number = 3; number <= 6; ++number) snapshots_.publish(manifest(number));
+  EXPECT_EQ(snapshots_.expire(), numbers({3, 4}));
+  EXPECT_EQ(snapshots_.in_use(), numbers({1, 2, 5, 6}));
+  one.reset();
+  EXPECT_TRUE(snapshots_.expire().empty());
+  EXPECT_EQ(number_of(again->get()), 1u);
+  again.reset();
+  EXPECT_EQ(snapshots_.expire(), numbers({1}));
+  EXPECT_EQ(snapshots_.expire_all_but_newest(), numbers({5}));
+  EXPECT_EQ(number_of(two.get()), 2u);
+}
+
 TEST_F(SnapshotsTest, of_one_epoch_the_newest_is_kept) {
   for (const std::uint32_t number : {1, 2, 3, 4}) {
     snapshot::Manifest one = manifest(number);
