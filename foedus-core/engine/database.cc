@@ -142,6 +142,11 @@ Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
   });
 }
 
+Result<BackupReport> Database::backup(const std::string& dir, const BackupOptions& options) {
+  if (engine_ == nullptr) return moved_from();
+  return base::catching([&] { return engine_->backup(dir, options); });
+}
+
 std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
   const bool is_open = engine_ != nullptr && engine_->check_open().is_ok();
   return is_open ? engine_->pool().reserve(bytes) : 0;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -116,6 +117,9 @@ class Engine {
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
+  // Does what foedus::Database::backup() says. backup_to() writes to a directory that is open.
+  Result<BackupReport> backup(const std::string& dir, const BackupOptions& options);
+  Result<BackupReport> backup_to(device::Device* to, const BackupOptions& options);
   // Adds to `status` why memory was not freed: the last glean has failed, or a transaction of
   // another session has been open for long. `status`: a kOutOfMemory of session `session`.
   [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
@@ -143,6 +147,9 @@ class Engine {
   void stop_tasks();
   Status close_sessions();
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
+  Status wait_for_backup(const BackupOptions& options);
+  Result<BackupReport> back_up_newest(device::Device* to, const BackupOptions& options,
+                                      std::uint64_t begin_us);
 
   // Set by open(), then the same until close(). Later members use earlier ones.
   Options options_;

@@ -433,6 +433,7 @@ TEST(DatabaseTest, a_database_that_was_moved_from_is_closed) {
   EXPECT_EQ(from.wait_durable().code(), ErrorCode::kClosed);
   EXPECT_EQ(from.wait_recovered().code(), ErrorCode::kClosed);
   EXPECT_EQ(from.glean().code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.backup("backup").code(), ErrorCode::kClosed);
   EXPECT_EQ(from.close().code(), ErrorCode::kClosed);
   EXPECT_TRUE(from.storages().empty());
   EXPECT_TRUE(from.snapshots().empty());

@@ -123,6 +123,37 @@ struct SnapshotOptions {
   Ticket* ticket = nullptr;  // receives a ticket with the epoch that the snapshot covers
 };
 
+// How the files of a snapshot come into a backup.
+enum class BackupFiles : std::uint8_t {
+  kAuto,  // as hard links, else as copies
+  kLink,  // as hard links: the backup takes no space until the database's snapshots change
+  kCopy,  // as copies
+};
+
+// BackupOptions: what backup() does. If newest_existing is false, the backup has all commits up to
+// the call of backup().
+struct BackupOptions {
+  BackupFiles files = BackupFiles::kAuto;
+  bool newest_existing = false;  // takes the newest snapshot at once, and makes no new one
+  // If the directory has an older backup, files of that stay. By default a sample of 64 pages of
+  // each is compared with the database's file; true: all pages.
+  bool compare_all = false;
+  std::uint64_t timeout_us = TxnOptions().timeout_us;  // for the snapshot, not for the files
+};
+
+struct BackupReport {
+  Epoch covered;               // the backup has all commits up to this epoch and no later ones
+  std::uint32_t snapshot = 0;  // number of the snapshot that the backup holds
+  std::uint64_t files = 0;     // files of that snapshot, and their bytes
+  std::uint64_t bytes = 0;
+  std::uint64_t files_copied = 0;
+  std::uint64_t bytes_copied = 0;
+  std::uint64_t files_linked = 0;
+  std::uint64_t files_kept = 0;   // of an older backup
+  std::uint64_t snapshot_us = 0;  // waiting for the snapshot
+  std::uint64_t total_us = 0;
+};
+
 struct HashOptions {
   std::uint64_t records_expected = 1024;  // sizes the first level of a new trie; not a limit
 };
@@ -279,6 +310,33 @@ class Database {
   // numbers, or all page numbers of a file, are used up): the database is unchanged, and its newest
   // snapshot is the previous one.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
+  // Makes in directory `dir` a backup of the database: the files of one snapshot, which open()
+  // opens as a database that has exactly the commits up to BackupReport::covered. Transactions and
+  // gleans go on meanwhile; files that the backup needs are not removed. All files come into the
+  // one directory `dir`, however many directories the database has.
+  //
+  // `dir` is missing (its parent must exist), empty, or has an older backup of this database. An
+  // older backup is replaced, and only files that it lacks are written. A crash or failure at any
+  // moment leaves the older backup or the new one. If there was none, a crash leaves a directory
+  // that open() refuses and the next backup() completes; a failure leaves an empty one. Either may
+  // have a lock file. If the call succeeds, the new backup survives a power failure.
+  //
+  // To restore, open() the backup, or better a copy of it: a backup that was opened is a database
+  // like any other, and takes no further backups. All options but `dir` may differ from those of
+  // the source. The pages of copied files are checked against their checksums. Linked files share
+  // their bytes with the database: they protect against its removal and against wrong changes of
+  // rows, but not against a failure of the device. While such links exist, neither side can move
+  // these files to an SSD tier.
+  //
+  // kInvalidArgument: `dir` is the database's own or in use, has another file or a database, or its
+  // backup is newer or of another database. Then nothing in it was changed. kNotSupported:
+  // Logging::kNone, or BackupFiles::kLink where no hard links between the directories can be made:
+  // they lie on several file systems, or the database has several directories, tiers or emulated
+  // devices. kNotFound: with newest_existing, there is no snapshot. kTimeout: no snapshot has
+  // covered the commits within timeout_us. kCorruption: a file of the database or of the older
+  // backup is damaged. kIoError, kOutOfSpace. A call that waits for a snapshot also returns the
+  // errors of glean() and wait_durable().
+  Result<BackupReport> backup(const std::string& dir, const BackupOptions& options = {});
   // Lets the system back volatile pages that were never used, until `bytes` of them are backed by
   // memory. So no later transaction or background thread has to wait until the system has cleared
   // that memory, which takes 0.5 ms a MiB on some machines. Without this call, memory is backed a
