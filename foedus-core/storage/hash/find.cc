@@ -56,14 +56,14 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, Has
 }
 
 // Replaces the page-version of a moved bin by those of its successors as they were born. Returns
-// false if entry `i` is of no moved bin of this storage, or if the bin had changed before it moved.
+// false if entry `i` is of no moved bin of this storage, or does not hold: then it stays. A
+// successor may have an entry of a later version, which says nothing of keys that came before.
 bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
   if (i == ctx.sets().pages().entries().size()) return false;
   const occ::PageEntry entry = ctx.sets().pages().entries()[i];
   if (entry.storage != control) return false;
   auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
-  const page::PageVersion now = bin->header.load_version();
-  if (!now.is_moved() || now.counts() != entry.observed) return false;
+  if (!bin->header.load_version().is_moved() || !page_still_holds(ctx.pool(), entry)) return false;
   // order: relaxed twice, stored before the moved flag.
   HashBinPage* const first = bin_of(ctx.pool(), bin->successors[0].load_relaxed());
   const std::uint64_t second_id = bin->successors[1].load_relaxed();

@@ -111,6 +111,31 @@ TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_merge_hides_no_insert_of_ot
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
+// Goal: a phantom stays one if the transaction has missed another key in the phantom's bin since,
+// and then inserts. Method: it spreads a bin by an update, so that its entry of that bin is not
+// replaced before its next insert. The entry of the second successor is younger than the phantom.
+TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_spread_hides_no_insert_of_others) {
+  const auto in_second_half = [](const std::string& key) {
+    return (hash_of(key) >> (kHashBits - 3) & 1) != 0;
+  };
+  std::string missed[3];
+  unsigned next = 0;
+  for (std::string& key : missed) {
+    do {
+      key = key_in(0, 100 + next++);
+    } while (!in_second_half(key));
+  }
+  for (unsigned i = 0; i < 10; ++i) put_alone(0, key_in(0, i), std::string(300, 'r'));
+  begin(1);
+  ASSERT_EQ(get(1, missed[0]), std::nullopt);
+  ASSERT_TRUE(put(1, row_, std::string(900, 'r')).is_ok());
+  ASSERT_EQ(bin_of(missed[0])->prefix_bits(), 3u);
+  put_alone(2, missed[0], "theirs");
+  ASSERT_EQ(get(1, missed[1]), std::nullopt);
+  ASSERT_TRUE(put(1, missed[2], "mine").is_ok());
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+}
+
 // Goal: a miss in a bin that others have moved counts until the successor is dropped, too: then the
 // key may come to another bin.
 TEST_F(HashOwnMovesTest, an_insert_of_others_where_a_successor_was_dropped_is_a_phantom) {
