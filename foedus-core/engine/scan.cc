@@ -72,6 +72,43 @@ Status engine::ScanCursor::next_of_tree(std::uint64_t rows_left) {
   }
 }
 
+// Applies all waiting rows of the storage. The cursor remembers pointers and bins that stand for
+// many keys. If a row of one of them were applied later, the transaction would conflict with that.
+Status engine::ScanCursor::apply_all() {
+  Unapplied::Range rows = session_->engine().unapplied().all_of(control_);
+  while (!rows.is_applied()) {
+    if (occ::TxnTurn::is_revoked(session_->context().turn())) return revoked();
+    const Status applied = rows.apply_some();
+    if (applied.code() == ErrorCode::kConflict) {
+      return session_->touch_later(control_, rows.waiting_key());
+    }
+    FOEDUS_CHECK(applied);
+  }
+  return {};
+}
+
+Status engine::ScanCursor::open_hash() {
+  if (is_of_snapshot_) {
+    hash_.open_in_snapshot(session_->context(), control_, root_);
+    return {};
+  }
+  if (control_->has_unapplied()) [[unlikely]]
+    FOEDUS_CHECK(apply_all());
+  hash_.open(session_->context(), control_);
+  return {};
+}
+
+void engine::ScanCursor::close() {
+  switch (kind_) {
+    case StorageKind::kMasstree:
+      return masstree_.close();
+    case StorageKind::kHash:
+      return hash_.close();
+    default:
+      return sequential_.close();
+  }
+}
+
 Scan::Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure)
     : slot_(txn.slot_),
       turn_(txn.turn_),
@@ -96,11 +133,7 @@ Scan::~Scan() {
     delete cursor_;
     return;
   }
-  if (cursor_->kind_ == StorageKind::kMasstree) {
-    cursor_->masstree_.close();
-  } else {
-    cursor_->sequential_.close();
-  }
+  cursor_->close();
   cursor_->session_->give_cursor(cursor_);
 }
 
@@ -156,6 +189,11 @@ void Scan::move() {
     failure_ = cursor_->next_of_tree(rows_left);
     at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
+  } else if (cursor_->kind_ == StorageKind::kHash) {
+    if (!std::exchange(cursor_->is_positioned_, true)) failure_ = cursor_->open_hash();
+    if (failure_.is_ok()) failure_ = cursor_->hash_.next();
+    at_end_ = !failure_.is_ok() || cursor_->hash_.at_end();
+    if (!at_end_) row_ = {cursor_->hash_.key(), cursor_->hash_.payload()};
   } else {
     // Opening a sequential cursor moves it to the first record.
     failure_ = std::exchange(cursor_->is_positioned_, true) ? cursor_->sequential_.next()
@@ -195,24 +233,42 @@ Scan Txn::scan_prefix(const Masstree& storage, std::string_view prefix, ScanOpti
   return scan(storage, prefix, prefix_end(prefix), options);
 }
 
-Scan Txn::scan(const Sequential& storage, SequentialScanOptions options) {
-  const engine::Call call(slot_, turn_, storage);
-  Status status = base::catching([&] { return call.check(false); });
-  if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
+namespace {
+
+// Returns a cursor that opens at the first call of Scan::next(), for a scan of all of a storage.
+Result<engine::ScanCursor*> cursor_for_all(const engine::Call& call, engine::SessionSlot* slot,
+                                           std::uint64_t turn, StorageKind kind,
+                                           std::uint64_t limit) {
+  FOEDUS_CHECK(base::catching([&] { return call.check(false); }));
   engine::ScanCursor* cursor = nullptr;
-  status = engine::operation(slot_, turn_, [&] {
+  FOEDUS_CHECK(engine::operation(slot, turn, [&] {
     cursor = call.session()->take_cursor();
     return Status();
-  });
-  if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
-  cursor->kind_ = StorageKind::kSequential;
+  }));
+  cursor->kind_ = kind;
   cursor->may_have_rows_ = false;
-  cursor->rows_left_ = options.limit;
+  cursor->rows_left_ = limit;
   cursor->is_positioned_ = false;
   cursor->control_ = call.control();
   cursor->is_of_snapshot_ = call.is_of_snapshot();
   if (cursor->is_of_snapshot_) cursor->root_ = call.root_in_snapshot();
-  return Scan(*this, cursor, {});
+  return cursor;
+}
+
+}  // namespace
+
+Scan Txn::scan(const Sequential& storage, SequentialScanOptions options) {
+  const engine::Call call(slot_, turn_, storage);
+  Result<engine::ScanCursor*> cursor =
+      cursor_for_all(call, slot_, turn_, StorageKind::kSequential, options.limit);
+  return cursor.is_ok() ? Scan(*this, *cursor, {}) : Scan(*this, nullptr, cursor.status());
+}
+
+Scan Txn::scan(const Hash& storage, HashScanOptions options) {
+  const engine::Call call(slot_, turn_, storage);
+  Result<engine::ScanCursor*> cursor =
+      cursor_for_all(call, slot_, turn_, StorageKind::kHash, options.limit);
+  return cursor.is_ok() ? Scan(*this, *cursor, {}) : Scan(*this, nullptr, cursor.status());
 }
 
 }  // namespace foedus

@@ -48,8 +48,9 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 // Verifies a pointer that was followed to a snapshot page.
 inline occ::PointerState look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
-  if (entry.storage->meta.kind != StorageKind::kMasstree) return occ::look_in_place(entry);
-  return masstree::look_again(pool, entry);
+  if (entry.storage->meta.kind == StorageKind::kMasstree) return masstree::look_again(pool, entry);
+  // Only a hash storage sets the place, for null pointers.
+  return entry.place == 0 ? occ::look_in_place(entry) : hash::look_again(entry);
 }
 
 // ---- for every write of every commit ------------------------------------------------------------

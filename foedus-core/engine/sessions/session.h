@@ -24,6 +24,7 @@
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/hash/scan/cursor.h"
 #include "foedus-core/storage/masstree/scan/merged_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus/database.h"
@@ -53,11 +54,15 @@ class alignas(64) ScanCursor {
   // Moves masstree_ to the next row.
   Status next_of_tree(std::uint64_t rows_left);
   Status open_applied();
+  // Opens hash_.
+  Status open_hash();
+  Status apply_all();
+  void close();
 
   EngineSession* session_;
   StorageKind kind_ = StorageKind::kMasstree;
   std::uint64_t rows_left_ = 0;
-  bool is_positioned_ = false;  // sequential_ is at a record: next() moves it
+  bool is_positioned_ = false;  // sequential_ is at a record: next() moves it; or hash_ is open
   bool is_of_snapshot_ = false;
   bool may_have_rows_ = false;  // masstree_ may have read rows ahead: no row waited in open_tree()
   page::SnapshotPageId root_;   // if is_of_snapshot_: the storage's root in that snapshot
@@ -69,6 +74,7 @@ class alignas(64) ScanCursor {
   bool reverse_ = false;
   storage::masstree::MergedCursor masstree_;
   storage::sequential::Cursor sequential_;
+  storage::hash::Cursor hash_;
 };
 
 // The properties in which sessions of a database differ.

@@ -239,6 +239,16 @@ Unapplied::Range Unapplied::range(occ::StorageControl* control, std::string_view
   return range;
 }
 
+Unapplied::Range Unapplied::all_of(occ::StorageControl* control) {
+  Range range;
+  Rows* const rows = find(*control);
+  if (rows == nullptr) return range;
+  range.all_ = this;
+  range.rows_ = rows;
+  range.end_ = rows->count;
+  return range;
+}
+
 std::string_view Unapplied::Range::waiting_key() const {
   return all_->record(*rows_, reverse_ ? next_ - 1 : next_).key();
 }

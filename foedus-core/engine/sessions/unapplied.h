@@ -143,6 +143,8 @@ class Unapplied {
   // Returns the tail's rows with keys in [low, high). `high` empty: no upper bound.
   Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
               bool reverse);
+  // Returns all of the tail's rows of the storage.
+  Range all_of(occ::StorageControl* control);
   // Waits until no record of the sequential storage waits. kConflict: that took too long, or the
   // transaction was revoked. Other errors: Snapshots::trouble(), because of which the gleaner
   // cannot end the rows.

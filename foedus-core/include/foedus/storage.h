@@ -24,7 +24,7 @@ struct StorageAccess;
 // Stable numbers: they are written to the log.
 enum class StorageKind : std::uint8_t {
   kArray = 1,       // fixed number of fixed-size payloads, addressed by index
-  kHash = 2,        // unordered keys: point operations only
+  kHash = 2,        // unordered keys: point operations, and a scan of all rows
   kMasstree = 3,    // ordered keys: point and range operations (the Master-Tree, paper §8)
   kSequential = 4,  // append only; scanned in serial order
 };

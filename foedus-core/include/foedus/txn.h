@@ -146,6 +146,11 @@ struct SequentialScanOptions {
   std::uint64_t limit = ~std::uint64_t{0};  // maximum number of records
 };
 
+// HashScanOptions: for a hash storage, whose rows have no order.
+struct HashScanOptions {
+  std::uint64_t limit = ~std::uint64_t{0};  // maximum number of rows
+};
+
 // The rows of a range, an input range for range-for. A scan ends early at any error, for example a
 // conflict: check failure() after the loop. If the transaction has ended before the scan, the next
 // step of the scan fails with kClosed. While the scan is open the transaction may call any
@@ -313,6 +318,18 @@ class Txn {
   // is a string. failure() is kTooLarge if `prefix` is over kMaxKeyBytes; its other codes are those
   // of scan().
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
+
+  // ---- hash ----------------------------------------------------------------------------------
+
+  // Returns all rows of the storage, each once, in the order of their hashes, which is no order
+  // that a program may rely on. Sees the transaction's own writes ahead of its position in that
+  // order. A row that another transaction inserts into the storage before this one commits is a
+  // conflict, as is a change of a row that was returned. So is a page that a glean, or a write of
+  // another transaction, installs where the scan has read snapshot pages or found that there were
+  // none. Under steady writes, scan in a snapshot. If rows of the log's tail wait after a recovery,
+  // the first call applies all of the storage. failure() has the codes of scan() above, without
+  // kTooLarge.
+  Scan scan(const Hash& storage, HashScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
   // All records exist from the start, with payloads full of zeros. Each operation works like that

@@ -34,6 +34,12 @@ std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
   return end - digit;
 }
 
+// Returns the place by which an entry of the pointer set is verified: if both halves are null, the
+// number of digits that the pointer owns (H18).
+std::uint64_t place_of(const page::DualPageIds& ids, std::uint32_t span) {
+  return ids.is_null() ? span : 0;
+}
+
 // A pointer whose volatile half is null, and its range of digits, as they were seen (H10).
 struct ColdPointer {
   page::DualPagePointer* pointer;
@@ -51,8 +57,14 @@ struct ColdPointer {
 
 class ColdSearch {
  public:
-  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash)
-      : ctx_(ctx), source_(source_of(ctx, control)), control_(control), hash_(hash) {}
+  // `range`: needed with Intent::kScan.
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
+             ColdRange* range = nullptr)
+      : ctx_(ctx),
+        source_(source_of(ctx, control)),
+        control_(control),
+        hash_(hash),
+        range_(range) {}
 
   BinPlace run(Intent intent) {
     base::SpinWait spin;
@@ -89,6 +101,7 @@ class ColdSearch {
         const ColdPointer cold{pointer, holder, ids, owner, span};
         if (!is_still(cold)) return Step::kAgain;
         if (holder == nullptr && ids.is_null()) return Step::kFailed;
+        if (intent == Intent::kScan) return scan(cold, place);
         if (intent != Intent::kWrite && !ids.snapshot_page.is_null()) return read(cold, place);
         if (intent == Intent::kPrefetch) return Step::kDone;
         const Step made = materialize(cold, &page);
@@ -118,10 +131,22 @@ class ColdSearch {
            span_at(cold.holder, cold.owner) == cold.span;
   }
 
-  Step read(const ColdPointer& cold, BinPlace* place) {
+  void remember(const ColdPointer& cold) {
     FOEDUS_SYNC_POINT("hash:cold_read");
-    ctx_.sets().remember_pointer(
-        cold.pointer, cold.holder == nullptr ? nullptr : &cold.holder->header, cold.ids, control_);
+    ctx_.sets().remember_pointer(cold.pointer,
+                                 cold.holder == nullptr ? nullptr : &cold.holder->header, cold.ids,
+                                 control_, place_of(cold.ids, cold.span));
+  }
+
+  Step scan(const ColdPointer& cold, BinPlace* place) {
+    remember(cold);
+    place->is_cold = true;
+    *range_ = {cold.ids.snapshot_page, cold.bits()};
+    return Step::kDone;
+  }
+
+  Step read(const ColdPointer& cold, BinPlace* place) {
+    remember(cold);
     place->is_cold = true;
     const bool is_found =
         find_in_snapshot(ctx_, control_, cold.ids.snapshot_page, cold.bits(), hash_, &place->bin);
@@ -218,7 +243,9 @@ class ColdSearch {
       for (std::uint32_t i = 0; i < HashInteriorPage::kPointers; ++i) {
         if (interior->owner_of(i) != i) continue;
         page::DualPagePointer* const pointer = &interior->pointers[i];
-        ctx_.sets().remember_pointer(pointer, page, pointer->load(), control_);
+        const page::DualPageIds ids = pointer->load();
+        ctx_.sets().remember_pointer(pointer, page, ids, control_,
+                                     place_of(ids, span_at(interior, i)));
       }
       return;
     }
@@ -235,6 +262,7 @@ class ColdSearch {
   const PageSource source_;
   occ::StorageControl* const control_;
   const std::uint64_t hash_;
+  ColdRange* const range_;
 };
 
 }  // namespace
@@ -242,6 +270,11 @@ class ColdSearch {
 BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
                        Intent intent) {
   return ColdSearch(ctx, control, hash).run(intent);
+}
+
+BinPlace find_cold_range(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
+                         ColdRange* range) {
+  return ColdSearch(ctx, control, hash, range).run(Intent::kScan);
 }
 
 void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash) {

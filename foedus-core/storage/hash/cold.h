@@ -32,6 +32,7 @@ enum class Intent : std::uint8_t {
   kRead,
   kWrite,
   kPrefetch,  // as kRead, but no page is made
+  kScan,      // as kPrefetch, but no page of a snapshot is read (find_cold_range())
 };
 
 inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) {
@@ -50,6 +51,17 @@ struct BinPlace {
 // looks at the bin.
 [[gnu::noinline]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                          std::uint64_t hash, Intent intent);
+// The hashes that begin with the first `bits` bits of one hash, and the page that a snapshot has
+// for them.
+struct ColdRange {
+  page::SnapshotPageId page;  // null: there is no row
+  unsigned bits = 0;
+};
+// Does what find_cold_bin() does for a scan. If the search comes to a pointer without a volatile
+// page, sets *range to what it stands for and remembers the pointer, also if both halves are null
+// (H18). Then the result has only is_cold set. REQUIRES: a ColdReads around this call.
+[[gnu::noinline]] BinPlace find_cold_range(occ::TxnContext& ctx, occ::StorageControl* control,
+                                           std::uint64_t hash, ColdRange* range);
 // Begins the reads for which a reader of the bin will wait, up to the first page that is not
 // cached.
 [[gnu::noinline]] void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,

@@ -129,4 +129,16 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
   return true;
 }
 
+occ::PointerState look_again(const occ::PointerEntry& entry) {
+  const auto* const holder = reinterpret_cast<const HashInteriorPage*>(entry.holder);
+  const auto owner = static_cast<std::uint32_t>(entry.pointer - holder->pointers);
+  // While the pointer is null, its digits stay (H10), so a look at it on either side suffices.
+  const occ::PointerState before = occ::look_in_place(entry);
+  if (before != occ::PointerState::kSame) return before;
+  for (std::uint32_t digit = owner; digit < owner + entry.place; ++digit) {
+    if (holder->owner_of(digit) != owner) return occ::PointerState::kInstalled;
+  }
+  return occ::look_in_place(entry);
+}
+
 }  // namespace foedus::storage::hash

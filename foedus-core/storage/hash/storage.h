@@ -76,6 +76,9 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // Returns whether no key was added to the bin, nor to its successors if it has moved. False if one
 // of them was dropped.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+// Verifies a null pointer that a transaction has followed: whether it is still null, and still owns
+// the entry.place digits from its own on (H18). REQUIRES: entry.place is not 0.
+occ::PointerState look_again(const occ::PointerEntry& entry);
 
 // ---- for tests and statistics -------------------------------------------------------------------
 

@@ -64,6 +64,8 @@ class UnappliedLife {
   void check_rows();
   // Checks all rows of the tree by scans of ranges, in both directions.
   void check_scans();
+  // Checks all rows of the hash by a scan.
+  void check_scan_of_hash();
 
   void glean() { must(db_->glean()); }
   void reopen() {
@@ -270,6 +272,18 @@ inline void UnappliedLife::check_scans() {
     EXPECT_EQ(found.size(), expected.size());
     EXPECT_TRUE(found == expected) << (reverse ? "backwards" : "forwards") << ", limit " << limit;
   }
+}
+
+inline void UnappliedLife::check_scan_of_hash() {
+  Map found;
+  must(db_->transact([&](Txn& txn) -> Status {
+    found.clear();
+    Scan scan = txn.scan(hash_);
+    for (const Row& row : scan) found.emplace(row.key, row.payload);
+    return scan.failure().value_or(Status());
+  }));
+  EXPECT_EQ(found.size(), models_[1].size());
+  EXPECT_TRUE(found == models_[1]);
 }
 
 }  // namespace foedus::testing

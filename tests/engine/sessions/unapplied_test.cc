@@ -56,6 +56,7 @@ TEST_P(UnappliedTest, every_operation_finds_them) {
 
 TEST_P(UnappliedTest, scans_find_them) {
   begin_held();
+  life_.check_scan_of_hash();
   life_.check_scans();
   EXPECT_TRUE(life_.has_unapplied());
   life_.check_rows();
@@ -68,6 +69,7 @@ TEST_P(UnappliedTest, rows_stay_when_the_tail_is_over) {
   life_.write(GetParam() * 20);
   gleaner_.release();
   life_.wait_over();
+  life_.check_scan_of_hash();
   life_.check_rows();
   life_.check_scans();
   life_.write(100);

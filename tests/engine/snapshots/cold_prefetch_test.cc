@@ -250,6 +250,39 @@ TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
   }
 }
 
+// A scan of a hash storage announces reads, too, and one that stops early reads few pages.
+TEST_F(ColdPrefetchTest, scans_of_hash_storages_announce_the_reads_of_pages_to_come) {
+  for (const Isolation isolation : {Isolation::kSerializable, Isolation::kSnapshot}) {
+    for (const std::uint64_t limit : {std::uint64_t{1}, kRows}) {
+      const std::unique_ptr<FailingDevice> device = device_.copy();
+      Life life(device.get());
+      Txn txn = life.begin(0, isolation);
+      std::uint64_t read = 0;
+      std::uint64_t surprises = 0;
+      device->set_observer([&](const testing::CallSeen& call) {
+        if (call.kind != Call::kRead) return;
+        ++read;
+        if (!device->was_announced(call.name, call.offset)) ++surprises;
+      });
+      std::uint64_t rows = 0;
+      for (const Row& row : txn.scan(life.hash, {.limit = limit})) {
+        EXPECT_EQ(row.payload.size(), kRowBytes);
+        ++rows;
+      }
+      device->set_observer(nullptr);
+      EXPECT_EQ(rows, limit);
+      EXPECT_LE(surprises, 4u);
+      if (limit == 1) {
+        EXPECT_LE(read, 6u);
+      }
+      if (limit != 1) {
+        EXPECT_GT(read, 100u);
+      }
+      must(txn.commit());
+    }
+  }
+}
+
 // Where the system refuses io_uring, tasks of the database read instead, under the runtime that the
 // test drives: scans and prefetched rows of all kinds are the same.
 TEST_F(ColdPrefetchTest, tasks_read_where_the_device_has_no_queues) {

@@ -3,8 +3,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/scan/cursor.h"
 #include "tests/storage/hash/cold_fixture.h"
 #include "tests/storage/turns.h"
 
@@ -14,8 +18,14 @@ class HashTurns : public Turns<HashColdTest, WriteMode> {
  protected:
   explicit HashTurns(std::uint32_t fan_out_bits = 2)
       : Turns({"keyed:write_found", "hash:cold_read", "hash:before_install", "hash:installed",
-               "hash:install_copied", "occ:read_own", "commit:before_lock"},
-              fan_out_bits) {}
+               "hash:install_copied", "hash:scan_bin", "hash:scan_page", "hash:scan_listed",
+               "occ:read_own", "commit:before_lock"},
+              fan_out_bits) {
+    for (unsigned i = 0; i < kRows; ++i) {
+      const std::string key = key_of(i);
+      keys_.emplace(std::pair(hash_of(key), key), key);
+    }
+  }
 
   std::string random_key() override {
     return key_of(random_.below(3) == 0 ? random_.below(kRows) : random_.below(150));
@@ -31,9 +41,34 @@ class HashTurns : public Turns<HashColdTest, WriteMode> {
     std::memcpy(&delta, part.bytes.data(), sizeof(delta));
     return increment(ctx, all_.control(), key, offset, delta);
   }
-  // A hash storage has no scans, so this is a read.
-  void scan_some(std::uint32_t who) override { read_one(who); }
-  void forget_scan(std::uint32_t) override {}
+  // Goes on with the scan of the transaction, or begins another one.
+  void scan_some(std::uint32_t who) override {
+    Scan& scan = scans_[who];
+    if (!scan.is_open && random_.below(4) != 0) return read_one(who);  // a scan takes long
+    if (!scan.is_open) {
+      scan.cursor.open(all_.session(who).ctx(), all_.control());
+      scan.is_open = true;
+      scan.next = keys_.begin();
+    }
+    for (std::uint64_t rows = random_.below(200); rows != 0 && scan.is_open; --rows) {
+      const Status status = scan.cursor.next();
+      if (has_failed(who, status)) return forget_scan(who);
+      ASSERT_TRUE(status.is_ok()) << status.message();
+      scan.is_open = !scan.cursor.at_end();
+      const std::string key(scan.cursor.key());
+      const auto row = scan.is_open ? keys_.find({hash_of(key), key}) : keys_.end();
+      ASSERT_EQ(row != keys_.end(), scan.is_open) << key;
+      for (; scan.next != row; ++scan.next) {
+        ASSERT_TRUE(scan.next != keys_.end()) << key << " again, or out of order";
+        views_[who].pass(scan.next->second);
+      }
+      if (!scan.is_open) return;
+      views_[who].see(key, std::string(scan.cursor.payload()));
+      ++scan.next;
+      ++rows_scanned_;
+    }
+  }
+  void forget_scan(std::uint32_t who) override { scans_[who].is_open = false; }
   void check_leads() override { all_.check_leads(); }
 
   void load_model() {
@@ -47,6 +82,7 @@ class HashTurns : public Turns<HashColdTest, WriteMode> {
     random_ = base::Random(seed);
     take_turns(steps);
     if (HasFatalFailure()) return;
+    EXPECT_GT(rows_scanned_, steps / 4);
     std::printf("%u of %u installs left nothing of earlier snapshots\n", all_.clean_installs(),
                 all_.installs());
     verify_trie(all_.all().pool(), all_.control());
@@ -55,6 +91,18 @@ class HashTurns : public Turns<HashColdTest, WriteMode> {
     EXPECT_EQ(volatile_pages(), 0u);
     check_all();
   }
+
+ private:
+  using Keys = std::map<std::pair<std::uint64_t, std::string>, std::string>;  // in a scan's order
+  struct Scan {
+    Cursor cursor;
+    bool is_open = false;
+    Keys::const_iterator next;  // the first key that was not passed
+  };
+
+  Keys keys_;
+  Scan scans_[kSessions];
+  std::uint64_t rows_scanned_ = 0;
 };
 
 }  // namespace foedus::storage::hash
