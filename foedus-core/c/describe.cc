@@ -1,4 +1,4 @@
-// Facts about a database as JSON, and gleans, of foedus_c.h.
+// Facts about a database as JSON, gleans and backups, of foedus_c.h.
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -181,6 +181,21 @@ void put_report(const GleanReport& of, base::Json* json) {
   json->end_object();
 }
 
+void put_backup(const BackupReport& of, base::Json* json) {
+  json->begin_object();
+  json->number("covered", of.covered.number());
+  FOEDUS_PUT(snapshot);
+  FOEDUS_PUT(files);
+  FOEDUS_PUT(bytes);
+  FOEDUS_PUT(files_copied);
+  FOEDUS_PUT(bytes_copied);
+  FOEDUS_PUT(files_linked);
+  FOEDUS_PUT(files_kept);
+  FOEDUS_PUT(snapshot_us);
+  FOEDUS_PUT(total_us);
+  json->end_object();
+}
+
 #undef FOEDUS_PUT
 
 }  // namespace
@@ -250,5 +265,32 @@ int foedus_glean(foedus_db* db, foedus_progress progress, void* argument, char**
   if (code != FOEDUS_OK || report == nullptr) return code;
   return reporting(error, [&] {
     return copy_text(json_of([&](base::Json* out) { put_report(made, out); }), report);
+  });
+}
+
+int foedus_backup(foedus_db* db, const char* to, unsigned flags, std::uint64_t timeout_us,
+                  char** report, foedus_error* error) {
+  constexpr unsigned kHow = FOEDUS_BACKUP_LINK | FOEDUS_BACKUP_COPY;
+  constexpr unsigned kAll = kHow | FOEDUS_BACKUP_NEWEST | FOEDUS_BACKUP_COMPARE_ALL;
+  if (report != nullptr) *report = nullptr;
+  if (!is_valid(db)) return report_no_handle("db", error);
+  if (to == nullptr) return report_invalid("the directory is NULL", error);
+  if ((flags & ~kAll) != 0 || (flags & kHow) == kHow) {
+    return report_invalid("the flags of the backup are not known, or do not go together", error);
+  }
+  BackupOptions options;
+  if ((flags & FOEDUS_BACKUP_LINK) != 0) options.files = BackupFiles::kLink;
+  if ((flags & FOEDUS_BACKUP_COPY) != 0) options.files = BackupFiles::kCopy;
+  options.newest_existing = (flags & FOEDUS_BACKUP_NEWEST) != 0;
+  options.compare_all = (flags & FOEDUS_BACKUP_COMPARE_ALL) != 0;
+  options.timeout_us = timeout_us;
+  BackupReport made;
+  const int code = reporting(error, [&]() -> Status {
+    FOEDUS_TRY(made, db->database->backup(to, options));
+    return {};
+  });
+  if (code != FOEDUS_OK || report == nullptr) return code;
+  return reporting(error, [&] {
+    return copy_text(json_of([&](base::Json* out) { put_backup(made, out); }), report);
   });
 }

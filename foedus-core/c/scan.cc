@@ -77,6 +77,13 @@ int foedus_scan_prefix(foedus_txn* txn, const foedus_storage* masstree, const vo
   });
 }
 
+int foedus_scan_hash(foedus_txn* txn, const foedus_storage* hash, std::uint64_t limit,
+                     foedus_scan** scan, foedus_error* error) {
+  return give_scan<Hash>(txn, hash, scan, error, [&](Txn& open, const Hash& of) {
+    return open.scan(of, HashScanOptions{.limit = limit});
+  });
+}
+
 int foedus_scan_sequential(foedus_txn* txn, const foedus_storage* sequential, std::uint64_t limit,
                            foedus_scan** scan, foedus_error* error) {
   return give_scan<Sequential>(txn, sequential, scan, error, [&](Txn& open, const Sequential& of) {

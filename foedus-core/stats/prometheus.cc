@@ -66,9 +66,8 @@ class Text {
   void end_sample(std::uint64_t value) {
     out_.append(name_).append(labels_).append(" ");
     if (is_time_) {
-      const std::string fraction = std::to_string(value % 1'000'000);
-      out_.append(std::to_string(value / 1'000'000)).append(".");
-      out_.append(6 - fraction.size(), '0').append(fraction);
+      const std::string fraction = std::to_string(1'000'000 + value % 1'000'000);
+      out_.append(std::to_string(value / 1'000'000)).append(".").append(fraction, 1);
     } else {
       out_.append(std::to_string(value));
     }

@@ -251,6 +251,29 @@ TEST_F(CInterfaceTest, a_function_that_fails_undoes_its_writes_and_its_code_is_r
             FOEDUS_INVALID_ARGUMENT);
 }
 
+TEST_F(CInterfaceTest, a_backup_is_refused_where_it_cannot_be) {
+  EXPECT_EQ(foedus_backup(db_, nullptr, 0, 0, nullptr, error_), FOEDUS_INVALID_ARGUMENT);
+  for (const unsigned flags : {3u, 16u}) {
+    EXPECT_EQ(foedus_backup(db_, "/nowhere", flags, 0, nullptr, error_), FOEDUS_INVALID_ARGUMENT);
+  }
+  char* report = nullptr;
+  EXPECT_EQ(foedus_backup(db_, folder_.path().c_str(), 0, FOEDUS_FOREVER, &report, error_),
+            FOEDUS_INVALID_ARGUMENT);
+  EXPECT_EQ(report, nullptr);
+  EXPECT_EQ(
+      foedus_backup(db_, other_folder_.path().c_str(), FOEDUS_BACKUP_NEWEST, 0, &report, error_),
+      FOEDUS_NOT_FOUND);
+  for (const unsigned flags : {FOEDUS_BACKUP_COPY | 0u, FOEDUS_BACKUP_COMPARE_ALL | 0u}) {
+    ASSERT_EQ(put(each_, "k", "v"), FOEDUS_OK);
+    ASSERT_EQ(
+        foedus_backup(db_, other_folder_.path().c_str(), flags, FOEDUS_FOREVER, &report, error_),
+        FOEDUS_OK)
+        << message();
+    EXPECT_THAT(report, HasSubstr("\"files_linked\":0"));
+    foedus_free(report);
+  }
+}
+
 TEST_F(CInterfaceTest, options_of_a_transaction_are_those_of_the_engine) {
   foedus_txn_options* const options = foedus_txn_options_new();
   EXPECT_EQ(foedus_txn_options_set(options, "isolation", "chaos", error_), FOEDUS_INVALID_ARGUMENT);

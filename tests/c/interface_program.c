@@ -1,5 +1,5 @@
 // A program in C11 that uses each call of foedus_c.h, and ends with 1 at the first surprise. Its
-// argument is the directory for the database.
+// argument is the directory for the database; the backup is beside it.
 #include <foedus/foedus_c.h>
 
 #include <stdio.h>
@@ -193,6 +193,9 @@ static void use_scans(struct handles* h, foedus_txn* txn) {
   EXPECT(foedus_scan_rows(scan, rows, sizeof(rows), &bytes, &count, error) == FOEDUS_END);
   foedus_scan_free(scan);
 
+  OK(foedus_scan_hash(txn, h->hash, FOEDUS_NO_LIMIT, &scan, error));
+  EXPECT(foedus_scan_next(scan, NULL, NULL, NULL, NULL, error) == FOEDUS_END);
+  foedus_scan_free(scan);
   OK(foedus_scan_sequential(txn, h->events, FOEDUS_NO_LIMIT, &scan, error));
   OK(foedus_scan_next(scan, NULL, &key_bytes, &payload, &payload_bytes, error));
   EXPECT(key_bytes == 0 && payload_bytes == 5 && memcmp(payload, "first", 5) == 0);
@@ -272,7 +275,7 @@ static void expect_part(char* json, const char* part) {
   foedus_free(json);
 }
 
-static void use_facts(struct handles* h) {
+static void use_facts(struct handles* h, const char* backup) {
   OK(foedus_wait_durable(h->db, FOEDUS_FOREVER, error));
   int calls = 0;
   char* json = NULL;
@@ -293,6 +296,9 @@ static void use_facts(struct handles* h) {
   EXPECT(foedus_storage_kind(h->array) == FOEDUS_ARRAY && foedus_storage_id(h->array) == 3);
   EXPECT(foedus_storage_records(h->array) == 10 && foedus_storage_payload_bytes(h->array) == 8);
   EXPECT(strcmp(foedus_storage_name(h->array, NULL), "array") == 0);
+  OK(foedus_backup(h->db, backup, 0, FOEDUS_FOREVER, &json, error));
+  expect_part(json, "\"files_kept\":0");
+  EXPECT(foedus_backup(h->db, backup, 3, FOEDUS_FOREVER, NULL, error) == FOEDUS_INVALID_ARGUMENT);
   OK(foedus_drop_storage(h->db, "hash", 4, error));
 }
 
@@ -306,7 +312,9 @@ int main(int argc, char** argv) {
   use_transact(&h);
   use_autocommit(&h);
   use_sessions(&h);
-  use_facts(&h);
+  char backup[4096];
+  snprintf(backup, sizeof(backup), "%s.backup", argv[1]);
+  use_facts(&h, backup);
   OK(foedus_close(h.db, error));
   EXPECT(foedus_close(h.db, error) == FOEDUS_CLOSED);
   free_all(&h);
@@ -319,6 +327,12 @@ int main(int argc, char** argv) {
   size_t bytes;
   OK(foedus_get(each, h.tree, "bob2", 4, payload, sizeof(payload), &bytes, error));
   EXPECT(bytes == 2 && memcmp(payload, "22", 2) == 0);
+  foedus_autocommit_free(each);
+  free_all(&h);
+
+  h = open_all(backup, &lines);  // and in the backup
+  OK(foedus_autocommit(h.db, NULL, &each, error));
+  OK(foedus_get(each, h.tree, "bob2", 4, payload, sizeof(payload), &bytes, error));
   foedus_autocommit_free(each);
   free_all(&h);
   foedus_error_free(error);

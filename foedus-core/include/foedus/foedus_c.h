@@ -157,6 +157,18 @@ FOEDUS_API int foedus_prometheus(const foedus_db* db, char** text, foedus_error*
 typedef void (*foedus_progress)(void* argument, int stage, uint64_t done, uint64_t total);
 FOEDUS_API int foedus_glean(foedus_db* db, foedus_progress progress, void* argument, char** report,
                             foedus_error* error);
+enum foedus_backup_flag {
+  FOEDUS_BACKUP_LINK = 1,        // hard links only, not copies where links cannot be made
+  FOEDUS_BACKUP_COPY = 2,        // copies only
+  FOEDUS_BACKUP_NEWEST = 4,      // takes the newest existing snapshot, and makes no new one
+  FOEDUS_BACKUP_COMPARE_ALL = 8  // compares all pages of files that an older backup has
+};
+// Makes in the directory `to`, while transactions run, a database that has all commits up to the
+// call. `to` is missing, empty, or has an older backup of this database, which is replaced.
+// `flags`: 0, or some of enum foedus_backup_flag. `timeout_us`: for the snapshot. `report`, if not
+// NULL, receives BackupReport as JSON.
+FOEDUS_API int foedus_backup(foedus_db* db, const char* to, unsigned flags, uint64_t timeout_us,
+                             char** report, foedus_error* error);
 // Lets the system back this many bytes of volatile pages ahead of use. Returns how many are backed.
 FOEDUS_API uint64_t foedus_reserve_memory(foedus_db* db, uint64_t bytes);
 
@@ -345,6 +357,9 @@ FOEDUS_API int foedus_scan_range(foedus_txn* txn, const foedus_storage* masstree
 FOEDUS_API int foedus_scan_prefix(foedus_txn* txn, const foedus_storage* masstree,
                                   const void* prefix, size_t prefix_bytes, unsigned flags,
                                   uint64_t limit, foedus_scan** scan, foedus_error* error);
+// Scans all rows of a hash storage, in no order that a program may rely on.
+FOEDUS_API int foedus_scan_hash(foedus_txn* txn, const foedus_storage* hash, uint64_t limit,
+                                foedus_scan** scan, foedus_error* error);
 // Scans the records of a sequential storage in serial order; their keys are empty.
 FOEDUS_API int foedus_scan_sequential(foedus_txn* txn, const foedus_storage* sequential,
                                       uint64_t limit, foedus_scan** scan, foedus_error* error);

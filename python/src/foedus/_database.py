@@ -425,6 +425,30 @@ class Database:
         """The options in force."""
         return self._facts(lib.foedus_effective_options)  # type: ignore[no-any-return]
 
+    def backup(self, to: Union[str, "os.PathLike[str]"], *, files: str = "auto",
+               newest_existing: bool = False, compare_all: bool = False,
+               timeout: Optional[float] = None) -> dict[str, Any]:
+        """Makes in the directory `to`, while transactions run, a database with all commits up to
+        the call; returns a report. An older backup of this database in it is replaced, and only
+        what it lacks is written. `files`: "link", "copy", or "auto" for links where they can be.
+
+        >>> db.masstree("users")[b"ada"] = b"36"
+        >>> db.backup(folder)["covered"] >= 1
+        True
+        >>> with foedus.open(folder, memory_bytes="128MiB") as copy:
+        ...     copy.masstree("users")[b"ada"]
+        b'36'
+        """
+        flags = {"auto": 0, "link": lib.FOEDUS_BACKUP_LINK, "copy": lib.FOEDUS_BACKUP_COPY}[files]
+        if newest_existing:
+            flags |= lib.FOEDUS_BACKUP_NEWEST
+        if compare_all:
+            flags |= lib.FOEDUS_BACKUP_COMPARE_ALL
+        text = ffi.new("char**")
+        check(lib.foedus_backup(self._handle, os.fsencode(to), flags, _microseconds(timeout), text,
+                                memory().error))
+        return _take_json(text)  # type: ignore[no-any-return]
+
     def glean(self, progress: Optional[Callable[[str, int, int], None]] = None) -> dict[str, Any]:
         """Makes a snapshot of all commits so far; returns its report. `progress`, if it is given,
         is called with a stage, and how much of it is done.

@@ -286,7 +286,36 @@ class Masstree(KeyedTable):
 
 
 class Hash(KeyedTable):
-    """Keys without an order: reads and writes of single keys."""
+    """Keys without an order. Outside of a transaction, a scan reads all rows at once, in one.
+
+    >>> t = db.hash("words", key=str, value="<q")
+    >>> t.update({"lorem": 1, "ipsum": 2})
+    >>> sorted(t.items())
+    [('ipsum', 2), ('lorem', 1)]
+    """
+
+    def items(self, limit: Optional[int] = None) -> Iterator[tuple[Any, Any]]:
+        """All rows, or `limit` of them, in an order that means nothing."""
+        decode_key, decode = self._storage.key.decode, self._decode
+        return ((decode_key(key), decode(payload)) for key, payload in self._scan(limit))
+
+    def keys(self, limit: Optional[int] = None) -> Iterator[Any]:
+        """The keys of items()."""
+        decode_key = self._storage.key.decode
+        return (decode_key(key) for key, _ in self._scan(limit))
+
+    def values(self, limit: Optional[int] = None) -> Iterator[Any]:
+        """The values of items()."""
+        decode = self._decode
+        return (decode(payload) for _, payload in self._scan(limit))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def _scan(self, limit: Optional[int]) -> Iterator[tuple[bytes, bytes]]:
+        most = _NO_LIMIT if limit is None else limit
+        return self._rows(lambda txn, storage, made, error: lib.foedus_scan_hash(
+            txn, storage, most, made, error))
 
 
 class Array(Table):
