@@ -126,6 +126,7 @@ TEST_F(HashOwnMovesTest, an_own_insert_behind_an_own_spread_hides_no_insert_of_o
     } while (!in_second_half(key));
   }
   for (unsigned i = 0; i < 10; ++i) put_alone(0, key_in(0, i), std::string(300, 'r'));
+  all_.all().pass_epochs();
   begin(1);
   ASSERT_EQ(get(1, missed[0]), std::nullopt);
   ASSERT_TRUE(put(1, row_, std::string(900, 'r')).is_ok());
