@@ -131,7 +131,9 @@ TEST_P(BackupCrashTest, a_backup_that_returned_survives_a_power_failure) {
     EXPECT_EQ(disk->names().size(), names_when_done());
     disk->crash_power(FailingDevice::kDropAll);
     EXPECT_EQ(difference_of(*disk, newer_), "");
-    EXPECT_EQ(must(log::read_savepoint(disk.get())).durable_epoch, report.covered.number());
+    const log::Savepoint savepoint = must(log::read_savepoint(disk.get()));
+    EXPECT_EQ(savepoint.durable_epoch, report.covered.number());
+    EXPECT_EQ(savepoint.flags, log::kClosedCleanly);
   }
 }
 

@@ -300,6 +300,10 @@ TEST_F(BackupTest, damage_is_named_and_not_copied) {
   put_rows(*db_, 400, 'a');
   must(db_->backup(dir_, {.files = BackupFiles::kCopy}));
   const std::string name = name_starting_with(dir_, "snapshot-");
+  const std::uint64_t last = fs::file_size(dir_ + "/" + name) - 1;
+  damage(dir_ + "/" + name, last);
+  expect_refused(dir_, name);  // each sample has the last page
+  damage(dir_ + "/" + name, last);
   damage(dir_ + "/" + name);
   BackupOptions all;
   all.compare_all = true;
