@@ -198,7 +198,6 @@ void add_wholes(Line* line) {
   dump->add_option("--storage", data.storages, "only this one; repeatable")
       ->allow_extra_args(false);
   dump->add_option("--out", data.file, "write to this file, not to the output");
-  dump->add_flag("--skip-hash", data.skips_hash, "leave out storages that cannot be listed");
   dump->add_option("--format", data.format, "jsonl (default), csv or binary");
 
   CLI::App* const load = add_opening(line, "load", "makes storages and records of a dump");
@@ -207,6 +206,13 @@ void add_wholes(Line* line) {
   load->add_option("--format", data.format, "jsonl, csv or binary; default: as the dump begins");
 
   add_json(add_opening(line, "glean", "makes a snapshot of all commits"), line);
+  CLI::App* const backup =
+      add_opening(line, "backup", "makes a backup in a directory, or replaces an older one there",
+                  {"TO"}, {&data.file});
+  add_json(backup, line);
+  backup->add_option("--files", data.backup_files, "auto (default), link or copy");
+  backup->add_flag("--compare-all", data.is_comparing_all,
+                   "all pages of files that an older backup has, not a sample");
   add_json(add_opening(line, "stats", "counters of the database, once it is open"), line);
   add_hex(add_opening(line, "shell", "reads commands, one a line"), line);
   line->add("explain", "the meaning of an error, by name or number, and what to do", {"ERROR"}, 0,
@@ -260,10 +266,10 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"log", Verb::kLog},
                                                               {"snapshots", Verb::kSnapshots}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
-    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},        {"append", DataVerb::kAppend},
-    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan},      {"dump", DataVerb::kDump},
-    {"load", DataVerb::kLoad},   {"glean", DataVerb::kGlean},    {"stats", DataVerb::kStats},
-    {"shell", DataVerb::kShell}, {"explain", DataVerb::kExplain}};
+    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad},   {"glean", DataVerb::kGlean}, {"backup", DataVerb::kBackup},
+    {"stats", DataVerb::kStats}, {"shell", DataVerb::kShell}, {"explain", DataVerb::kExplain}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();

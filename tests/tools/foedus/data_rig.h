@@ -76,10 +76,9 @@ class DataRig {
     scan.range = range;
     return reply_to(scan);
   }
-  Reply dump(const std::string& format, bool skips_hash = true) const {
+  Reply dump(const std::string& format) const {
     DataCommand dump = command(DataVerb::kDump);
     dump.format = format;
-    dump.skips_hash = skips_hash;
     return reply_to(dump);
   }
   Reply load(const std::string& bytes, bool is_merge = false) const {

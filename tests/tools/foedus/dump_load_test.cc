@@ -82,23 +82,8 @@ TEST_F(DumpLoadTest, a_written_and_gleaned_database_gives_back_every_row) {
   EXPECT_EQ(loaded.status, ExitStatus::kFine) << loaded.err;
   EXPECT_TRUE(copy.dump("binary").out == dumped.out);
   const std::size_t rows = written.model().tree.size() + kArrayRecords + written.model().appended +
-                           (is_scannable(StorageKind::kHash) ? written.model().hash.size() : 0);
+                           written.model().hash.size();
   EXPECT_TRUE(loaded.out.starts_with("loaded " + std::to_string(rows) + " rows")) << loaded.out;
-}
-
-TEST_F(DumpLoadTest, a_hash_storage_is_refused_by_name_until_it_can_be_listed) {
-  ASSERT_EQ(source_.put("ha\\xff", "k", "v", "hash").status, ExitStatus::kFine);
-  const Reply refused = source_.dump("jsonl", false);
-  if (is_scannable(StorageKind::kHash)) {
-    EXPECT_EQ(refused.status, ExitStatus::kFine);
-    return;
-  }
-  EXPECT_EQ(refused.status, ExitStatus::kCannotRead);
-  EXPECT_NE(refused.err.find("storage \"ha\\xff\" is a hash storage"), refused.err.npos);
-  EXPECT_EQ(refused.out, "");
-  const Reply skipped = source_.dump("jsonl");
-  EXPECT_EQ(skipped.out, "{\"foedus_dump\":1}\n{\"storages\":0,\"rows\":0}\n");
-  EXPECT_EQ(skipped.err, "foedus: left out: the hash storage \"ha\\xff\"\n");
 }
 
 TEST_F(DumpLoadTest, a_hash_storage_is_loaded) {

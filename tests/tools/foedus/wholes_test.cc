@@ -1,4 +1,4 @@
-// The commands glean, stats and explain.
+// The commands glean, backup, stats and explain.
 
 #include <gtest/gtest.h>
 
@@ -30,10 +30,33 @@ TEST(WholesTest, glean_makes_a_snapshot_and_reports) {
       << reply.out;
 }
 
+TEST(WholesTest, a_backup_opens_as_a_database_with_the_same_records) {
+  const testing::TestDirectory directory;
+  const testing::TestDirectory to;
+  const DataRig rig(directory.path());
+  ASSERT_EQ(rig.put("tree", "k", "v", "masstree").status, ExitStatus::kFine);
+  DataCommand backup = rig.command(DataVerb::kBackup);
+  backup.file = to.path();
+  Reply reply = reply_to(backup);
+  EXPECT_EQ(reply.status, ExitStatus::kFine) << reply.err;
+  EXPECT_TRUE(reply.out.starts_with("snapshot: ")) << reply.out;
+  ASSERT_EQ(rig.put("tree", "k", "new").status, ExitStatus::kFine);
+  backup.is_json = backup.is_comparing_all = true;
+  backup.backup_files = "copy";
+  reply = reply_to(backup);
+  EXPECT_NE(reply.out.find("\"files_copied\":1"), reply.out.npos) << reply.out << reply.err;
+  EXPECT_EQ(DataRig(to.path()).get("tree", "k").out, "new\n");
+
+  backup.backup_files = "move";
+  EXPECT_NE(reply_to(backup).err.find("--files is auto, link or copy"), std::string::npos);
+  backup.backup_files = "";
+  EXPECT_EQ(reply_to(backup).status, ExitStatus::kCannotRead);  // it was opened, as a database
+}
+
 TEST(WholesTest, glean_and_stats_make_no_database) {
   const testing::TestDirectory directory;
   for (const DataVerb verb :
-       {DataVerb::kGlean, DataVerb::kStats, DataVerb::kDump, DataVerb::kShell}) {
+       {DataVerb::kGlean, DataVerb::kBackup, DataVerb::kStats, DataVerb::kDump, DataVerb::kShell}) {
     const Reply reply = reply_to(command_on(verb, directory.path()));
     EXPECT_EQ(reply.status, ExitStatus::kCannotRead);
     EXPECT_NE(reply.err.find("no database in directory " + directory.path()), reply.err.npos)

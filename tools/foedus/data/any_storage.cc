@@ -25,12 +25,6 @@ Status no_such_operation(const AnyStorage& storage, std::string_view what) {
 template <typename Handle>
 constexpr bool kIsKeyed = std::is_base_of_v<KeyedStorage, Handle>;
 
-// True once Txn can scan a whole storage of this type.
-template <typename Handle>
-constexpr bool kHasWholeScan = requires(Txn& txn, const Handle& storage) {
-  txn.scan(storage);
-};
-
 Status hand_on(Scan rows, std::uint64_t limit, const RowSink& sink) {
   for (const Row& row : rows) {
     if (limit-- == 0) return {};
@@ -62,17 +56,6 @@ Status scan_array(Txn& txn, const Array& array, const RowRange& range, const Row
     }
   }
   return {};
-}
-
-template <typename Handle>
-Status scan_whole(Txn& txn, const Handle& storage, const RowRange& range, const RowSink& sink) {
-  if constexpr (kHasWholeScan<Handle>) {
-    return hand_on(txn.scan(storage), range.limit, sink);
-  } else {
-    return Status::error(ErrorCode::kNotSupported,
-                         "storage " + quoted(storage.name()) +
-                             " is a hash storage, whose records this version cannot list");
-  }
 }
 
 }  // namespace
@@ -200,8 +183,6 @@ Result<RowRange> parse_range(const AnyStorage& storage, const RangeText& text, B
   return range;
 }
 
-bool is_scannable(StorageKind kind) { return kind != StorageKind::kHash || kHasWholeScan<Hash>; }
-
 Result<std::string> get_row(Txn& txn, const AnyStorage& storage, const RowKey& key) {
   return std::visit(
       [&]<typename Handle>(const Handle& handle) -> Result<std::string> {
@@ -263,7 +244,7 @@ Status scan_rows(Txn& txn, const AnyStorage& storage, const RowRange& range, con
         } else if constexpr (std::is_same_v<Handle, Array>) {
           return scan_array(txn, handle, range, sink);
         } else {
-          return scan_whole(txn, handle, range, sink);
+          return hand_on(txn.scan(handle), range.limit, sink);
         }
       },
       storage.handle);

@@ -80,9 +80,6 @@ struct DataRow {
 // A failure ends the scan, which returns it.
 using RowSink = std::function<Status(const DataRow&)>;
 
-// True if scan_rows() works for the kind. Hash storages: once Txn has a scan of them.
-bool is_scannable(StorageKind kind);
-
 // Each is an operation of Txn on the kind of the storage. kInvalidArgument: the kind has no such
 // operation.
 Result<std::string> get_row(Txn& txn, const AnyStorage& storage, const RowKey& key);

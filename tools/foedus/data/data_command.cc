@@ -29,6 +29,8 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_load(command, console);
     case DataVerb::kGlean:
       return run_glean(command, console);
+    case DataVerb::kBackup:
+      return run_backup(command, console);
     case DataVerb::kStats:
       return run_stats(command, console);
     case DataVerb::kShell:

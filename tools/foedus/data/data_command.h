@@ -27,6 +27,7 @@ enum class DataVerb : std::uint8_t {
   kDump,
   kLoad,
   kGlean,
+  kBackup,
   kStats,
   kShell,
   kExplain,  // opens no database
@@ -46,7 +47,7 @@ struct DataCommand {
   DataVerb verb = DataVerb::kGet;
   engine::DirectoryNames directories;
   std::vector<std::string> options;  // "name=value", as foedus_options_set() takes them
-  bool is_json = false;              // glean, stats
+  bool is_json = false;              // glean, backup, stats
 
   std::string storage;  // in the text form
   std::string key;      // in `form`; arrays: a decimal number
@@ -60,8 +61,9 @@ struct DataCommand {
 
   std::vector<std::string> storages;  // dump; empty: all
   std::string format;                 // dump: empty is jsonl; load: empty is what the input says
-  std::string file;                   // dump, load; empty or "-": output and input
-  bool skips_hash = false;            // dump
+  std::string file;                   // dump, load; empty or "-": output and input. backup: to
+  std::string backup_files;           // backup: empty is auto
+  bool is_comparing_all = false;      // backup
   bool is_merge = false;              // load: also into storages that exist
 
   std::string error;  // explain; empty: all
@@ -91,6 +93,7 @@ Result<ExitStatus> run_scan(const DataCommand& command, Console* console);
 Result<ExitStatus> run_dump(const DataCommand& command, Console* console);
 Result<ExitStatus> run_load(const DataCommand& command, Console* console);
 Result<ExitStatus> run_glean(const DataCommand& command, Console* console);
+Result<ExitStatus> run_backup(const DataCommand& command, Console* console);
 Result<ExitStatus> run_stats(const DataCommand& command, Console* console);
 Result<ExitStatus> run_shell(const DataCommand& command, Console* console);
 Result<ExitStatus> run_explain(const DataCommand& command, Console* console);

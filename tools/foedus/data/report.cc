@@ -1,10 +1,13 @@
 #include "tools/foedus/data/report.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <utility>
 
 #include "foedus-core/base/json.h"
+#include "foedus-core/stats/fields.h"
 #include "tools/foedus/data/any_storage.h"
 #include "tools/foedus/data/data_command.h"
 #include "tools/foedus/preview.h"
@@ -34,9 +37,8 @@ class Numbers {
   }
   void add_conflicts(const std::uint64_t (&conflicts)[kConflictReasonCount]) {
     for (std::size_t i = 1; i < kConflictReasonCount; ++i) {
-      const std::string_view name = to_string(static_cast<ConflictReason>(i));
-      if (name == to_string(static_cast<ConflictReason>(kConflictReasonCount))) continue;
-      add("conflicts_" + std::string(name), conflicts[i]);
+      const auto reason = static_cast<ConflictReason>(i);
+      if (is_used(reason)) add("conflicts_" + std::string(to_string(reason)), conflicts[i]);
     }
   }
   base::Json* json() { return is_json_ ? &json_ : nullptr; }
@@ -47,30 +49,15 @@ class Numbers {
   const bool is_json_;
 };
 
-constexpr std::pair<std::string_view, std::uint64_t Stats::*> kCounters[] = {
-    {"commits", &Stats::commits},
-    {"rollbacks", &Stats::rollbacks},
-    {"log_bytes", &Stats::log_bytes},
-    {"log_bytes_behind", &Stats::log_bytes_behind},
-    {"volatile_page_bytes", &Stats::volatile_page_bytes},
-    {"free_page_bytes", &Stats::free_page_bytes},
-    {"waiting_page_bytes", &Stats::waiting_page_bytes},
-    {"log_buffer_bytes", &Stats::log_buffer_bytes},
-    {"open_transactions", &Stats::open_transactions},
-    {"oldest_transaction_us", &Stats::oldest_transaction_us},
-    {"gleans", &Stats::gleans},
-    {"gleaned_records", &Stats::gleaned_records},
-    {"glean_cpu_us", &Stats::glean_cpu_us},
-    {"snapshot_pages_written", &Stats::snapshot_pages_written},
-    {"volatile_pages_dropped", &Stats::volatile_pages_dropped},
-    {"volatile_pages_spared", &Stats::volatile_pages_spared},
-    {"cache_bytes", &Stats::cache_bytes},
-    {"cache_hits", &Stats::cache_hits},
-    {"cache_misses", &Stats::cache_misses},
-    {"cache_lines_loaded", &Stats::cache_lines_loaded},
-    {"cache_pages_outgrown", &Stats::cache_pages_outgrown},
-    {"writers_waited_us", &Stats::writers_waited_us},
-    {"write_limit_bytes_per_s", &Stats::write_limit_bytes_per_s},
+constexpr std::pair<std::string_view, std::uint64_t BackupReport::*> kBackup[] = {
+    {"files", &BackupReport::files},
+    {"bytes", &BackupReport::bytes},
+    {"files_copied", &BackupReport::files_copied},
+    {"bytes_copied", &BackupReport::bytes_copied},
+    {"files_linked", &BackupReport::files_linked},
+    {"files_kept", &BackupReport::files_kept},
+    {"snapshot_us", &BackupReport::snapshot_us},
+    {"total_us", &BackupReport::total_us},
 };
 
 constexpr std::pair<std::string_view, std::uint64_t GleanReport::*> kReport[] = {
@@ -133,16 +120,17 @@ void write_storages(const Database& db, std::ostream* out) {
 }
 
 void write_stats(const Database& db, bool is_json, std::ostream* out) {
-  const Stats stats = db.stats();
+  const Stats now = db.stats();
   Numbers numbers(out, is_json);
-  for (const auto& [name, member] : kCounters) numbers.add(name, stats.*member);
-  numbers.add_conflicts(stats.conflicts);
-  numbers.add("newest_snapshot", stats.snapshot);
-  numbers.add("covered_epoch", stats.covered_epoch.number());
-  numbers.add("current_epoch", stats.current_epoch.number());
-  numbers.add("durable_epoch", stats.durable_epoch.number());
+  for (const stats::Field<Stats>& field : stats::kFields)
+    numbers.add(field.name, now.*field.member);
+  numbers.add_conflicts(now.conflicts);
+  numbers.add("newest_snapshot", now.snapshot);
+  numbers.add("covered_epoch", now.covered_epoch.number());
+  numbers.add("current_epoch", now.current_epoch.number());
+  numbers.add("durable_epoch", now.durable_epoch.number());
   if (numbers.json() != nullptr) {
-    put_stored(db, stats, numbers.json());
+    put_stored(db, now, numbers.json());
   } else {
     for (const SnapshotInfo& one : db.snapshots()) {
       *out << "snapshot " << one.number << ": epochs up to " << one.covered.number() << ", "
@@ -151,7 +139,7 @@ void write_stats(const Database& db, bool is_json, std::ostream* out) {
     for (const StorageInfo& info : db.storages()) {
       *out << "storage " << quoted(info.name) << ": "
            << format_shape({info.kind, info.records, info.payload_bytes}) << ", "
-           << count_of(volatile_pages_of(stats, info.name), "volatile page") << '\n';
+           << count_of(volatile_pages_of(now, info.name), "volatile page") << '\n';
     }
   }
   numbers.finish();
@@ -187,6 +175,33 @@ Result<ExitStatus> run_glean(const DataCommand& command, Console* console) {
   return with_database(command, false, console, [&](Database& db) -> Result<ExitStatus> {
     FOEDUS_TRY(const GleanReport report, db.glean(show_glean(console->progress)));
     write_report(report, command.is_json, console->out);
+    FOEDUS_CHECK(check_output(*console->out));
+    return ExitStatus::kFine;
+  });
+}
+
+Result<ExitStatus> run_backup(const DataCommand& command, Console* console) {
+  constexpr std::pair<std::string_view, BackupFiles> kFiles[] = {{"", BackupFiles::kAuto},
+                                                                 {"auto", BackupFiles::kAuto},
+                                                                 {"link", BackupFiles::kLink},
+                                                                 {"copy", BackupFiles::kCopy}};
+  const auto* const files =
+      std::find_if(std::begin(kFiles), std::end(kFiles),
+                   [&](const auto& one) { return one.first == command.backup_files; });
+  if (files == std::end(kFiles)) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "--files is auto, link or copy, not \"" + command.backup_files + "\"");
+  }
+  return with_database(command, false, console, [&](Database& db) -> Result<ExitStatus> {
+    BackupOptions options;
+    options.files = files->second;
+    options.compare_all = command.is_comparing_all;
+    FOEDUS_TRY(const BackupReport report, db.backup(command.file, options));
+    Numbers numbers(console->out, command.is_json);
+    numbers.add("snapshot", report.snapshot);
+    numbers.add("covered_epoch", report.covered.number());
+    for (const auto& [name, member] : kBackup) numbers.add(name, report.*member);
+    numbers.finish();
     FOEDUS_CHECK(check_output(*console->out));
     return ExitStatus::kFine;
   });

@@ -14,8 +14,7 @@ namespace foedus::cli {
 namespace {
 
 // Returns the storages to dump, by name, or in the order that the command gives.
-Result<std::vector<AnyStorage>> storages_to_dump(Database& db, const DataCommand& command,
-                                                 Console* console) {
+Result<std::vector<AnyStorage>> storages_to_dump(Database& db, const DataCommand& command) {
   std::vector<std::string> names;
   for (const std::string& text : command.storages) {
     FOEDUS_TRY(names.emplace_back(), parse_bytes(text, ByteForm::kText));
@@ -25,17 +24,7 @@ Result<std::vector<AnyStorage>> storages_to_dump(Database& db, const DataCommand
   }
   std::vector<AnyStorage> storages;
   for (const std::string& name : names) {
-    FOEDUS_TRY(AnyStorage storage, find_storage(db, name));
-    if (is_scannable(storage.shape.kind)) {
-      storages.push_back(std::move(storage));
-    } else if (command.skips_hash) {
-      *console->err << "foedus: left out: the hash storage " << quoted(name) << '\n';
-    } else {
-      return Status::error(ErrorCode::kNotSupported,
-                           "storage " + quoted(name) +
-                               " is a hash storage, whose records this version cannot list; "
-                               "--skip-hash leaves such storages out");
-    }
+    FOEDUS_TRY(storages.emplace_back(), find_storage(db, name));
   }
   return storages;
 }
@@ -71,7 +60,7 @@ Result<ExitStatus> run_dump(const DataCommand& command, Console* console) {
   FOEDUS_TRY(const DumpFormat format,
              parse_dump_format(command.format.empty() ? "jsonl" : command.format));
   return with_database(command, false, console, [&](Database& db) -> Result<ExitStatus> {
-    FOEDUS_TRY(const auto storages, storages_to_dump(db, command, console));
+    FOEDUS_TRY(const auto storages, storages_to_dump(db, command));
     if (command.file.empty() || command.file == "-") {
       FOEDUS_CHECK(dump_storages(db, storages, format, *console, console->out));
       return ExitStatus::kFine;
