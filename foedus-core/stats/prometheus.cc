@@ -28,14 +28,14 @@ class Text {
   void sample(std::uint64_t value) { end_sample(value); }
   // Writes a sample with one label, or with two.
   void sample(std::string_view label, std::string_view of, std::uint64_t value) {
-    labels_ = "{";
+    labels_.push_back('{');
     add_label(label, of);
     labels_.append("}");
     end_sample(value);
   }
   void sample(std::string_view label, std::string_view of, std::string_view second_label,
               std::string_view of_second, std::uint64_t value) {
-    labels_ = "{";
+    labels_.push_back('{');
     add_label(label, of);
     labels_.append(",");
     add_label(second_label, of_second);
@@ -77,7 +77,7 @@ class Text {
 
   std::string out_;
   std::string name_;
-  std::string labels_;
+  std::string labels_;  // of the next sample; empty between samples
   bool is_time_ = false;
 };
 

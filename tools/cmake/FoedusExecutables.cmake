@@ -88,6 +88,8 @@ function(foedus_precompile_experiment program)
     set(source "${PROJECT_BINARY_DIR}/experiment_headers.cc")
     file(CONFIGURE OUTPUT "${source}" CONTENT "int main() { return 0; }\n")
     add_executable(foedus_experiment_headers "${source}")
+    set_target_properties(foedus_experiment_headers PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
     target_link_libraries(foedus_experiment_headers PRIVATE foedus_experiments_common)
     target_precompile_headers(foedus_experiment_headers PRIVATE
       <atomic> <chrono> <filesystem> <gflags/gflags.h> <glog/logging.h> <thread>

@@ -94,6 +94,8 @@ function(foedus_cc_tests)
   # The target is a program because its flags have to be those of the tests.
   file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
+  set_target_properties(foedus_testing_headers PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   target_link_libraries(foedus_testing_headers PRIVATE foedus_testing)
   target_compile_options(foedus_testing_headers PRIVATE ${test_options})
   target_precompile_headers(foedus_testing_headers PRIVATE
