@@ -22,13 +22,10 @@ TxnContext::TxnContext(const Resources& resources)
       locks_(resources.memory, resources.session),
       payload_room_(base::LineAllocator<char>(resources.memory)) {}
 
-void TxnContext::begin(const TxnOptions& options, bool is_retry) {
+bool TxnContext::begin(const TxnOptions& options, bool is_retry) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(sets_.writes().is_empty() && locks_.held().is_empty(), sets_.writes().size(),
                    locks_.held().size());
-  // order: release, pairs with the exchange of TxnWatch::look_at(), which may roll the transaction
-  // back.
-  turn_->store_release(TxnTurn::number_of(turn()) + 1);
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
   cold_pages_.forget_failure();  // a failure that no call of the last transaction has reported
@@ -38,10 +35,18 @@ void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
-  const bool is_held = is_retry && locks_.has_to_reacquire();
+  const bool has_list = is_retry && locks_.has_to_reacquire();
   // If the session still has the pin of the last try, begin_epoch_ stays that of the pin: this try
   // uses addresses that were found since then, and makes no fence of its own.
-  if (is_held && resources_.clock->take_pin_back(resources_.session)) return locks_.reacquire();
+  const bool has_pin = has_list && resources_.clock->take_pin_back(resources_.session);
+  if (!has_pin) pin(of_snapshot);
+  // order: release, pairs with the exchange of TxnWatch::look_at(), which may roll the transaction
+  // back from here on.
+  turn_->store_release(TxnTurn::number_of(turn()) + 1);
+  return has_pin;
+}
+
+void TxnContext::pin(bool is_of_snapshot) {
   forget_retry();
   // Reads the clock before the fence of pin(). The epoch may be too old, which is safe: the
   // transaction then looks for own writes in a page that was born before its begin and cannot have
@@ -49,7 +54,7 @@ void TxnContext::begin(const TxnOptions& options, bool is_retry) {
   begin_epoch_ = resources_.clock->current();
   // A snapshot transaction needs no pin: it looks at no volatile page, and only volatile pages are
   // retired.
-  if (!of_snapshot) resources_.clock->pin(resources_.session);
+  if (!is_of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
 

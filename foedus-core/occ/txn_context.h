@@ -85,14 +85,17 @@ class TxnContext {
   base::LineVector<char>& payload_room() { return payload_room_; }
 
   // ---- life (txn/, engine/) ------------------------------------------------------------------
-  void begin(const TxnOptions& options, bool is_retry = false);
+  // Begins a transaction. Returns true if it is a retry that has records to lock: the caller then
+  // calls reacquire().
+  bool begin(const TxnOptions& options, bool is_retry = false);
+  // Locks the records that end_for_retry() kept, in the order of their addresses.
+  void reacquire() { locks_.reacquire(); }
   // Ends the transaction and forgets all of it. REQUIRES: its locks are released.
   void end();
   // Does end(), but keeps a list of records for a retry: those that the transaction locked before
   // its commit, those that hold() tried in vain to lock, and, if reads lock, all that it read.
-  // Lends the reclamation pin (E26) if the list is not empty. begin() of a retry first locks the
-  // records of the list, in the order of their addresses, if the pin is still there. Any other
-  // begin() forgets them.
+  // Lends the reclamation pin (E26) if the list is not empty. begin() of a retry keeps the list for
+  // reacquire() if the pin is still there. Any other begin() forgets it.
   void end_for_retry();
   // Forgets the list that end_for_retry() kept, and ends the lent pin.
   void forget_retry();
@@ -220,6 +223,8 @@ class TxnContext {
  private:
   [[gnu::noinline]] Status reserve_slowly(StorageControl* storage, std::size_t bytes,
                                           log::LogRecord** record);
+  // Pins the reclamation of pages, and notes the epoch of the begin.
+  void pin(bool is_of_snapshot);
   void forget_sets();
 
   const Resources resources_;

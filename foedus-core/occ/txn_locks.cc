@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::occ {
 
@@ -84,6 +85,7 @@ void TxnLocks::reacquire() {
   held_.reserve(to_reacquire_.size());
   for (page::RecordHeader* const record : to_reacquire_) {
     LockWaiter* const waiter = waiters_.take();
+    FOEDUS_SYNC_POINT("occ:reacquire");
     if (!lock_for(&record->lock, waiter, wait_us_)) break;
     held_.add(record, waiter);
   }

@@ -18,7 +18,8 @@ namespace foedus::occ::read_test {
 namespace {
 
 // Goal: a reader never sees half a record. Method: a writer fills the payload with one number after
-// another, as commit does, beside readers of all of it.
+// another, as commit does, beside readers of all of it. The writer pauses for up to a microsecond
+// or two, so that some reads fit between its writes: a reader that never gets there sleeps.
 TEST(OptimisticReadTest, no_payload_is_torn) {
   struct Record {
     page::RecordHeader header;
@@ -35,6 +36,7 @@ TEST(OptimisticReadTest, no_payload_is_torn) {
       for (std::uint64_t& word : words) word = value;
       base::racy_write(record.words, words, sizeof(words));
       record.header.tid.store_release(page::Tid(Epoch(value), 1).word());
+      for (std::uint64_t pauses = value % 64; pauses != 0; --pauses) base::cpu_pause();
     }
   });
   page::Tid last;

@@ -21,10 +21,13 @@ class TxnContextTest : public ::testing::Test {
     EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked);
     return false;
   }
+  void begin_retry() {
+    if (ctx().begin({}, true)) ctx().reacquire();
+  }
   // Ends the open transaction of session 0 and begins its retry.
   void retry() {
     txn::rollback(&ctx(), true);
-    ctx().begin({}, true);
+    begin_retry();
   }
   std::vector<const page::RecordHeader*> held() {
     std::vector<const page::RecordHeader*> records;
@@ -106,7 +109,7 @@ TEST_F(TxnContextTest, a_retry_that_will_lock_finds_its_pin_and_no_other_leaves_
   EXPECT_EQ(epoch::EpochClock::epoch_of_pin(pin()), begun);
   all_.pass_epochs();
   EXPECT_LT(all_.clock().reclaimable().number(), begun);
-  ctx().begin({}, true);
+  begin_retry();
   EXPECT_EQ(pin(), begun);
   EXPECT_EQ(held().size(), 1u);
   txn::rollback(&ctx());
@@ -130,7 +133,7 @@ TEST_F(TxnContextTest, a_session_that_is_idle_before_its_retry_gives_its_pin_up)
   all_.pass_time(200'000);
   EXPECT_EQ(pin(), 0u);
   EXPECT_GT(all_.clock().reclaimable(), begun);
-  ctx().begin({}, true);
+  begin_retry();
   EXPECT_TRUE(held().empty());
   EXPECT_EQ(pin(), all_.clock().current().number());
   txn::rollback(&ctx());
@@ -222,7 +225,7 @@ TEST_F(TxnContextTest, a_retry_goes_on_without_a_lock_that_is_not_given_back) {
   txn::rollback(&ctx(), true);
   ctx(1).begin({});
   ASSERT_TRUE(hold(1, high_));
-  ctx().begin({}, true);
+  begin_retry();
   EXPECT_EQ(held(), std::vector<const page::RecordHeader*>{low_});
   EXPECT_FALSE(hold(0, high_));
   txn::rollback(&ctx());

@@ -32,7 +32,7 @@ class RigSession {
         ctx_({pool, &pages_, clock, &log_, number, 0}) {}
 
   occ::TxnContext& begin(const TxnOptions& options = {}, bool is_retry = false) {
-    ctx_.begin(options, is_retry);
+    if (ctx_.begin(options, is_retry)) ctx_.reacquire();
     return ctx_;
   }
   Status commit() {

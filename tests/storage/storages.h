@@ -61,7 +61,7 @@ class Storages {
     log::LogBuffer& log() { return log_; }
 
     void begin(const TxnOptions& options = {}, bool is_retry = false) {
-      ctx_.begin(options, is_retry);
+      if (ctx_.begin(options, is_retry)) ctx_.reacquire();
     }
     Status commit() {
       Epoch epoch;

@@ -111,8 +111,18 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
   if (to_touch_ != nullptr) [[unlikely]]
     return begin_with_touch(options);
-  context_.begin(options, is_retry);
+  if (context_.begin(options, is_retry)) [[unlikely]]
+    return reacquire();
   return {};
+}
+
+// Locks the records of a retry. This is announced as an operation, since it may wait for locks, and
+// TxnWatch may revoke the transaction meanwhile.
+Status EngineSession::reacquire() {
+  const OperationMark mark(slot_, context_.turn());
+  if (is_revoked()) return revoked();
+  context_.reacquire();
+  return is_revoked() ? revoked() : Status();
 }
 
 // Begins the retry of a transaction, and applies the row that the last try could not apply (E39).

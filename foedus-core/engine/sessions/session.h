@@ -182,6 +182,7 @@ class EngineSession final : private log::RingSource {
   void ring_has_moved(const log::RingMove& move) override;
   bool is_revoked() const;
   Status begin_with_touch(const TxnOptions& options);
+  Status reacquire();
   Result<Ticket> commit_open();
   Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.

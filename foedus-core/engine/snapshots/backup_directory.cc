@@ -22,7 +22,9 @@ namespace foedus::engine {
 
 namespace {
 
-Status refused(const std::string& what) { return Status::error(ErrorCode::kInvalidArgument, what); }
+Status refused_target(const std::string& what) {
+  return Status::error(ErrorCode::kInvalidArgument, what);
+}
 
 // A file that a user of a directory leaves there, whatever the directory is for.
 bool is_of_device(std::string_view name) {
@@ -49,9 +51,9 @@ struct FoundBackup {
 Status check_names(const std::vector<std::string>& names, const std::string& path) {
   for (const std::string& name : names) {
     if (is_of_device(name) || is_of_snapshot(name) || name == log::kSavepointName) continue;
-    return refused(path + " has " + name +
-                   ": a backup is made in an empty directory, or in one that has only an older " +
-                   "backup");
+    return refused_target(
+        path + " has " + name +
+        ": a backup is made in an empty directory, or in one that has only an older " + "backup");
   }
   return {};
 }
@@ -64,7 +66,7 @@ Result<std::optional<log::Savepoint>> find_savepoint(device::Device* to) {
   Result<log::Savepoint> read = log::read_savepoint(to);
   if (read.is_ok()) {
     if (is_of_backup(*read)) return std::optional(*read);
-    return refused(to->path() + " has a database; a backup needs a directory of its own");
+    return refused_target(to->path() + " has a database; a backup needs a directory of its own");
   }
   if (read.code() != ErrorCode::kNotFound && read.code() != ErrorCode::kCorruption) {
     return read.status();
@@ -72,7 +74,7 @@ Result<std::optional<log::Savepoint>> find_savepoint(device::Device* to) {
   const auto other = std::find_if(names.begin(), names.end(), is_of_snapshot);
   if (other == names.end()) return std::optional<log::Savepoint>();
   if (read.code() == ErrorCode::kCorruption) return read.status();
-  return refused(to->path() + " has " + *other + ", but no savepoint: it is no backup");
+  return refused_target(to->path() + " has " + *other + ", but no savepoint: it is no backup");
 }
 
 // Refuses a backup that is not an older state of the database, as far as its manifest tells.
@@ -83,12 +85,13 @@ Status check_older(const snapshot::Manifest& old, const BackupOrder& order) {
       old.next_storage_id <= next.next_storage_id) {
     return {};
   }
-  return refused(order.to->path() + " has a backup of snapshot " +
-                 std::to_string(static_cast<std::uint32_t>(old.number)) + ", epoch " +
-                 std::to_string(old.covered.number()) + ", which is newer than, or another than, " +
-                 "snapshot " + std::to_string(static_cast<std::uint32_t>(next.number)) +
-                 ", epoch " + std::to_string(next.covered.number()) +
-                 ", of this database; make the backup in an empty directory");
+  return refused_target(order.to->path() + " has a backup of snapshot " +
+                        std::to_string(static_cast<std::uint32_t>(old.number)) + ", epoch " +
+                        std::to_string(old.covered.number()) +
+                        ", which is newer than, or another than, " + "snapshot " +
+                        std::to_string(static_cast<std::uint32_t>(next.number)) + ", epoch " +
+                        std::to_string(next.covered.number()) +
+                        ", of this database; make the backup in an empty directory");
 }
 
 // Returns the file that the older backup has, too; null: it lacks the file.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
@@ -77,6 +78,29 @@ TEST_F(TxnWatchTest, a_young_transaction_stays_however_long_a_commit_holds_the_c
   ASSERT_EQ(at.runs(), 1u);
   EXPECT_EQ(read(&*young), ErrorCode::kOk);
   must(young->commit());
+}
+
+// Goal: a retry that is revoked while it waits for the locks of its last try has none of them in
+// the end. Method: the watch looks twice, a timeout apart, before the retry takes its lock.
+TEST_F(TxnWatchTest, a_retry_that_is_revoked_while_it_waits_for_locks_keeps_none) {
+  Txn conflicts = begin(0);
+  std::uint64_t value = 0;
+  must(conflicts.get_for_update(array_, 2, std::as_writable_bytes(std::span(&value, 1))));
+  EXPECT_EQ(read(&conflicts), ErrorCode::kOk);
+  Txn other = begin(1);
+  must(other.put(array_, 1, std::uint64_t{5}));
+  must(other.commit());
+  EXPECT_EQ(conflicts.commit().code(), ErrorCode::kConflict);
+
+  const AtSyncPoint at("occ:reacquire", [&] { runtime_.run_for(kTimeoutUs + 3 * kLookUs); });
+  EXPECT_EQ(engine::begin_txn(sessions_[0], {}, true).code(), ErrorCode::kTimeout);
+  ASSERT_EQ(at.runs(), 1u);
+  Txn next = begin(1);
+  must(next.put(array_, 2, std::uint64_t{6}));  // no transaction has the lock
+  must(next.commit());
+  Txn again = begin(0);
+  EXPECT_EQ(read(&again), ErrorCode::kOk);
+  must(again.commit());
 }
 
 // Goal: the time of a transaction begins anew with each transaction of a session.
