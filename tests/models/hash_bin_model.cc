@@ -188,7 +188,7 @@ struct Moving : Bin<Moving> {
     }
     // from foedus-core/occ/txn_context.cc:
     //     begin_epoch_ = resources_.clock->current();
-    //     if (!of_snapshot) resources_.clock->pin(resources_.session);
+    //     if (!is_of_snapshot) resources_.clock->pin(resources_.session);
     const Epoch begin_epoch = clock.current();
     clock.pin(0);
     if (record->load_tid().is_moved()) return;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 
 #include "tests/simulation/isolated.h"
 #include "tests/simulation/shrink.h"
@@ -78,10 +79,10 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest, double seconds,
                 const std::string& repeat) {
-  static constexpr const char* kNames[] = {"open", "create",      "read",     "write",
-                                           "sync", "preallocate", "truncate", "size",
-                                           "list", "remove",      "rename",   "sync_directory",
-                                           "discard"};
+  static constexpr const char* kNames[] = {
+      "open", "create", "read",   "write",  "sync",           "preallocate", "truncate",
+      "size", "list",   "remove", "rename", "sync_directory", "discard",     "link"};
+  static_assert(std::size(kNames) == foedus::testing::kCallKinds);
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf("{\"states\":%llu,\"seeds\":%llu,\"seconds\":%.1f,\"states_per_s\":%.1f,\"calls\":{",
               number(counts.states), number(seeds), seconds,
