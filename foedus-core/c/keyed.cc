@@ -30,7 +30,7 @@ Status get_some(Txn* txn, const KeyedStorage& storage, std::span<foedus_read> re
   return {};
 }
 
-Status write_row(Txn* txn, const KeyedStorage& storage, foedus_write how, const Row& row) {
+Status write_row(Txn* txn, const KeyedStorage& storage, int how, const Row& row) {
   switch (how) {
     case FOEDUS_PUT:
       return txn->put(storage, row.key, row.payload);
@@ -193,9 +193,8 @@ int foedus_erase(foedus_txn* txn, const foedus_storage* storage, const void* key
   });
 }
 
-int foedus_write_rows(foedus_txn* txn, const foedus_storage* storage, enum foedus_write how,
-                      const void* rows, std::size_t rows_bytes, std::size_t* done,
-                      foedus_error* error) {
+int foedus_write_rows(foedus_txn* txn, const foedus_storage* storage, int how, const void* rows,
+                      std::size_t rows_bytes, std::size_t* done, foedus_error* error) {
   store(std::size_t{0}, done);
   if (!are_rows(view_of(rows, rows_bytes))) {
     return report_invalid("the bytes do not end with a row", error);

@@ -303,8 +303,8 @@ TEST_F(CInterfaceTest, rows_that_do_not_end_with_a_row_write_nothing) {
   rows += "kvv";
   const auto write = [&](const std::string& bytes, int how) {
     std::size_t done = 77;
-    const int code = foedus_write_rows(each_, tree_, static_cast<foedus_write>(how), bytes.data(),
-                                       bytes.size(), &done, error_);
+    const int code =
+        foedus_write_rows(each_, tree_, how, bytes.data(), bytes.size(), &done, error_);
     EXPECT_EQ(done, code == FOEDUS_OK ? bytes.size() / rows.size() : 0u);
     return code;
   };

@@ -334,12 +334,13 @@ FOEDUS_API int foedus_erase(foedus_txn* txn, const foedus_storage* storage, cons
 
 enum foedus_write { FOEDUS_PUT = 0, FOEDUS_INSERT = 1, FOEDUS_UPDATE = 2, FOEDUS_ERASE = 3 };
 
-// Writes rows in their order, all in the transaction of `txn`; FOEDUS_ERASE looks at keys only.
+// Writes rows in their order, all in the transaction of `txn`. `how`: of enum foedus_write;
+// FOEDUS_ERASE looks at keys only.
 // Stops at the first failure; *done becomes the number of rows before it, and may be NULL.
 // FOEDUS_INVALID_ARGUMENT: also, `rows` does not end with a row; then nothing was written.
-FOEDUS_API int foedus_write_rows(foedus_txn* txn, const foedus_storage* storage,
-                                 enum foedus_write how, const void* rows, size_t rows_bytes,
-                                 size_t* done, foedus_error* error);
+FOEDUS_API int foedus_write_rows(foedus_txn* txn, const foedus_storage* storage, int how,
+                                 const void* rows, size_t rows_bytes, size_t* done,
+                                 foedus_error* error);
 
 // ---- scans -------------------------------------------------------------------------------------
 
