@@ -400,6 +400,8 @@ TEST_F(BackupTest, beside_transfers_each_backup_is_one_state) {
           return txn.put(done, t, i);
         }));
         returned[t] = i;
+        // Leaves processors to the gleaner, however few and slow they are.
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     });
   }
@@ -407,7 +409,7 @@ TEST_F(BackupTest, beside_transfers_each_backup_is_one_state) {
     std::uint64_t before[4];
     for (std::uint64_t t = 0; t < 4; ++t) before[t] = returned[t];
     const auto files = round % 2 == 0 ? BackupFiles::kCopy : BackupFiles::kAuto;
-    must(db_->backup(dir_, {.files = files}));
+    must(db_->backup(dir_, {.files = files, .timeout_us = Ticket::kForever}));
     const TestDirectory copy;
     Database restored = restore(dir_, copy);
     const Hash found = must(restored.open_hash("accounts"));
