@@ -164,7 +164,8 @@ TEST_F(HashScanColdTest, a_null_pointer_that_owns_fewer_digits_conflicts) {
   all_.session(2).rollback();
 }
 
-// The same for null pointers that the transaction has taken over from a snapshot page (H9).
+// Goal: H9, H18. A null pointer that the transaction has taken over from a snapshot page is
+// verified on the volatile page that replaces it.
 TEST_F(HashScanColdTest, null_pointers_of_a_page_that_was_made_volatile_are_verified) {
   put_rows(1);
   erase_alone(0, key_in(0, 0));

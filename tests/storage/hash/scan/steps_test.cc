@@ -208,7 +208,8 @@ TEST_F(HashScanStepsTest, own_writes_are_seen_where_others_have_moved_them) {
   }
 }
 
-// The same with a partial write, which needs the record itself.
+// Goal: a scan sees own partial writes to records that another session moves within the scan. A
+// partial write needs the record itself, unlike a put.
 TEST_F(HashScanStepsTest, own_partial_writes_are_seen_where_others_have_moved_them) {
   Rows expected = put_rows(5);
   all_.all().pass_epochs();
