@@ -22,8 +22,7 @@ void DiskImage::resize(std::uint64_t bytes) {
 DiskImage::Chunk& DiskImage::own(std::size_t index) {
   std::shared_ptr<Chunk>& chunk = chunks_[index];
   if (chunk == nullptr) {
-    chunk = std::make_shared<Chunk>();
-    chunk->fill('\0');
+    chunk = std::make_shared<Chunk>();  // zeroes
   } else if (chunk.use_count() != 1) {
     chunk = std::make_shared<Chunk>(*chunk);
   }

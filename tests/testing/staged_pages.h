@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,11 +32,12 @@ inline std::string file_name(std::uint64_t id) { return "ssd-0000000" + std::to_
 
 // Returns the bytes of a version of a page: no part of them equals that of another version or page.
 inline std::string page_of(std::uint64_t id, std::uint64_t page, std::uint64_t version) {
-  std::string bytes;
-  for (std::uint64_t line = 0; bytes.size() < kBlockBytes; ++line) {
-    bytes += std::to_string(id) + " " + std::to_string(page) + " " + std::to_string(version) + " " +
-             std::to_string(line);
-    bytes.resize((line + 1) * 64, '.');
+  const std::string begin =
+      std::to_string(version) + " " + std::to_string(id) + " " + std::to_string(page) + " ";
+  std::string bytes(kBlockBytes, '.');
+  for (std::uint64_t at = 0; at < kBlockBytes; at += 64) {
+    begin.copy(&bytes[at], begin.size());
+    std::to_chars(&bytes[at + begin.size()], &bytes[at + 64], at / 64);
   }
   return bytes;
 }
@@ -47,10 +49,10 @@ using Versions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t
 inline std::int64_t version_of(std::uint64_t id, std::uint64_t page, std::uint64_t most,
                                const std::string& bytes) {
   if (bytes == std::string(kBlockBytes, '\0')) return 0;
-  for (std::uint64_t version = 1; version <= most; ++version) {
-    if (bytes == page_of(id, page, version)) return static_cast<std::int64_t>(version);
-  }
-  return -1;
+  std::uint64_t version = 0;  // the number that a page's bytes begin with
+  std::from_chars(bytes.data(), bytes.data() + bytes.size(), version);
+  const bool is_whole = version >= 1 && version <= most && bytes == page_of(id, page, version);
+  return is_whole ? static_cast<std::int64_t>(version) : -1;
 }
 
 inline Result<std::shared_ptr<device::File>> open_file(device::Device* ssd, std::uint64_t id) {
