@@ -1,18 +1,14 @@
-// ctest-labels: crash memory concurrency
+// ctest-labels: crash memory
 // TieredDevice with a staging buffer: pages of a new file for the SSD are durable before the SSD
 // has them, and are read from the buffer. They get to the SSD whole whatever call power fails at,
 // and not after a removal.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "foedus-core/base/system/task.h"
 #include "foedus-core/device/io_queue.h"
 #include "foedus-core/device/tier_names.h"
 #include "foedus-core/device/tiers/tiered_device.h"
@@ -149,7 +145,7 @@ TEST_F(StagedTiersTest, the_area_takes_room_of_memory) {
   EXPECT_FALSE(disk.a().exists("staging-0"));
   EXPECT_EQ(tiers->get()->lend_room(8 * kExtentBytes, false) / kExtentBytes, 1u);
   must(make_file(tiers->get(), kFirst, kBlocks));
-  EXPECT_LE(disk.a().bytes_of("staging-0").size(), kStagedBytes);
+  EXPECT_LE(disk.a().size_of("staging-0"), kStagedBytes);
   EXPECT_EQ(extents(tiers->get()->fill().nvm_bytes), kOnMemory - 1);
 }
 
@@ -428,39 +424,6 @@ TEST_F(StagedTiersTest, failed_syncs_lose_no_file_that_counts) {
       expect_made(StagedTiers::open(copy.get(), kOnMemory)->get(), made);
       if (HasFailure()) return;
     }
-  }
-}
-
-// ---- threads -----------------------------------------------------------------------------------
-
-// Goal: V31, V32. Method: threads read files that are made, flushed and moved meanwhile.
-TEST_F(StagedTiersTest, files_are_read_while_their_pages_are_flushed) {
-  const auto runtime = base::make_thread_runtime();
-  const auto device = disk.open_tiered({.nvm_bytes = 4 * kExtentBytes + kStagedBytes},
-                                       {.runtime = runtime.get(), .bytes = kStagedBytes});
-  constexpr int kFiles = 8;
-  const auto name_of = [](int file) { return "snapshot-0000000" + std::to_string(file) + "-0"; };
-  std::atomic<int> made{0};
-  std::vector<std::thread> readers;
-  for (int i = 0; i < 2; ++i) {
-    readers.emplace_back([&] {
-      for (int seen = 0; seen < kFiles && !HasFailure(); seen = made) {
-        for (int file = 0; file < made; ++file) {
-          ASSERT_EQ(difference(device.get(), name_of(file), kBlocks), "");
-        }
-        std::this_thread::yield();
-      }
-    });
-  }
-  for (int file = 0; file < kFiles; ++file) {
-    must(make_file(device.get(), name_of(file), kBlocks));
-    made = file + 1;
-    if (file % 3 == 2) must(device->make_room());
-  }
-  for (std::thread& reader : readers) reader.join();
-  must(device->make_room());
-  for (int file = 0; file < kFiles; ++file) {
-    EXPECT_EQ(difference(device.get(), name_of(file), kBlocks), "");
   }
 }
 

@@ -288,7 +288,7 @@ TEST_F(StagingRecoveryTest, a_damaged_area_is_refused_with_its_name) {
 // same.
 TEST_F(StagingRecoveryTest, an_area_that_is_too_short_for_its_buckets_is_refused) {
   ASSERT_TRUE(Staged(&disk, one_partition(2)).open().is_ok());
-  const std::uint64_t whole = disk.a().bytes_of("staging-0").size();
+  const std::uint64_t whole = disk.a().size_of("staging-0");
   for (const std::uint64_t bytes :
        {whole - 1, whole - kBlockBytes, kBlockBytes, kWordAt - 1, std::uint64_t{24}}) {
     const Status refused =

@@ -1,10 +1,11 @@
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 // The public interface: open and close, catalog, transact(), limits and errors.
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
 
 #include "foedus-core/page/page_pool.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::database_test {
@@ -405,9 +406,9 @@ TEST(DatabaseTest, threads_come_and_go_around_close) {
     late = std::thread([&] {
       must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }));
       used = true;
-      while (!closed) std::this_thread::yield();
+      while (!closed) testing::nap();
     });
-    while (!used) std::this_thread::yield();
+    while (!used) testing::nap();
   }
   closed = true;
   late.join();  // ends after the database is gone

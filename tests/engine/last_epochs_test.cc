@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <thread>
 
 #include "foedus-core/device/posix/file_device.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/engine_of.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::last_epochs_test {
@@ -70,7 +70,7 @@ TEST_F(LastEpochsTest, a_drop_that_began_in_time_may_be_late) {
     Database db = must(Database::open(options()));
     const epoch::EpochClock& clock = testing::engine_of(db).clock();
     const testing::AtSyncPoint at("catalog:drop_marked", [&] {
-      while (clock.current() <= epoch::kCommitEpochMax) std::this_thread::yield();
+      while (clock.current() <= epoch::kCommitEpochMax) testing::nap();
     });
     must(db.drop_storage("dropped"));
     EXPECT_EQ(at.runs(), 1u);

@@ -1,5 +1,5 @@
 // A directory whose process ended before any commit was durable has nothing to glean.
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 #include <gtest/gtest.h>
 
 #include "foedus-core/device/posix/file_device.h"

@@ -1,5 +1,5 @@
 // G44: a composition that failed is repeated from the same sorted records.
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 
 #include <gtest/gtest.h>
 

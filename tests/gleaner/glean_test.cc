@@ -1,5 +1,5 @@
 // A database is written to, closed and gleaned; its snapshots must hold all commits.
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 // ctest-timeout: 120
 // Short runs whose processes are killed at random moments: the history goes on in the next one, and
 // has no anomaly.

@@ -40,7 +40,7 @@ struct Writes {
 void watch(FailingDevice* device, Writes* writes) {
   device->set_observer([device, writes](const ::foedus::testing::CallSeen& call) {
     if (call.kind != Call::kWrite || call.name != kFirst) return;
-    writes->add(call.offset, call.bytes->size(), device->bytes_of(kFirst).size());
+    writes->add(call.offset, call.bytes->size(), device->size_of(kFirst));
   });
 }
 
@@ -94,7 +94,7 @@ TEST(LogAheadTest, zeroes_end_with_the_file) {
     EXPECT_GT(writes.longest, 8 * kBlockBytes);
     EXPECT_EQ(writes.beyond, 0u);
     EXPECT_EQ(writes.unaligned, 0u);
-    EXPECT_EQ(device.bytes_of(kFirst).size() % kBlockBytes, 0u);
+    EXPECT_EQ(device.size_of(kFirst) % kBlockBytes, 0u);
   }
 }
 

@@ -240,7 +240,7 @@ TEST(LogCutTest, frames_and_seals_name_their_epochs) {
     ASSERT_OK(run.close());
   }
   std::uint64_t count = 0;
-  const std::uint64_t end = device.bytes_of(kFirst).size();
+  const std::uint64_t end = device.size_of(kFirst);
   for (std::uint64_t at = kBlockBytes; at < end;) {
     const auto frame = load<FrameHeader>(device, kFirst, at);
     ASSERT_EQ(frame.magic, kFrameMagic);

@@ -145,11 +145,11 @@ TEST(LogFileTest, room_is_taken_ahead_of_header_and_frames) {
   FailingDevice device;
   LogRun run(&device, 1, 8u << 20);
   ASSERT_OK(run.open_and_start());
-  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), (4u << 20) + kBlockBytes);
+  EXPECT_EQ(device.size_of("log-0-00000001"), (4u << 20) + kBlockBytes);
   TestSession* const session = run.session(0, 16u << 20);
   ASSERT_OK(session->commit(1, 5'000'000));
   run.runtime.run_for(50'000);
-  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), (8u << 20) + kBlockBytes);
+  EXPECT_EQ(device.size_of("log-0-00000001"), (8u << 20) + kBlockBytes);
 }
 
 // Goal: failed writes never touch the only valid slot. Method: every write and sync fails for a

@@ -109,7 +109,7 @@ TEST(LogForgedTest, a_torn_last_frame_of_another_place_is_refused) {
     const auto header = load<FrameHeader>(device, kFirst, kBlockBytes);
     ASSERT_EQ(header.layout, FrameLayout::kDirect);
     const std::uint64_t end = kBlockBytes + header.frame_bytes;
-    device.overwrite(kFirst, end, std::string(device.bytes_of(kFirst).size() - end, '\0'));
+    device.overwrite(kFirst, end, std::string(device.size_of(kFirst) - end, '\0'));
     device.overwrite(kFirst, 2 * kBlockBytes + kSectorBytes, std::string(kSectorBytes, '\0'));
     poke(&device, kFirst, kBlockBytes + field, std::uint32_t{0x55AA5000});
     const std::uint32_t sector_crc =

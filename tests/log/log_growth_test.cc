@@ -75,7 +75,7 @@ TEST(LogGrowthTest, a_segment_without_a_seal_that_was_cut_anywhere_is_refused) {
     History found;
     ASSERT_OK(recover(made.copy().get(), &found));
     ASSERT_EQ(found, expected);
-    const std::uint64_t size = made.bytes_of(kFirst).size();
+    const std::uint64_t size = made.size_of(kFirst);
     for (std::uint64_t bytes = 0; bytes < size && !HasFailure(); ++bytes) {
       if (bytes % 512 <= 1 || bytes % 37 == 0) expect_cut_refused(made, bytes);
     }
@@ -236,7 +236,7 @@ TEST(LogGrowthTest, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
     ASSERT_OK(run.commit_durably(session, i, 1'000'000));
     EXPECT_EQ(device.calls(Call::kSync) - before, 1u) << i;
     if (i != 0) continue;
-    EXPECT_EQ(device.bytes_of(kFirst).size(), (4u << 20) + kBlockBytes);
+    EXPECT_EQ(device.size_of(kFirst), (4u << 20) + kBlockBytes);
   }
   const std::vector<char> bytes = device.bytes_of(kFirst);
   EXPECT_EQ(bytes.size(), (16u << 20) + kBlockBytes);
@@ -299,12 +299,12 @@ TEST(LogGrowthTest, the_place_of_a_frame_that_failed_is_cleared_and_stays) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
-  const std::uint64_t size = device.bytes_of(kFirst).size();
+  const std::uint64_t size = device.size_of(kFirst);
   int attempts = 0;
   std::size_t frame_bytes = 0;
   device.set_observer([&](const foedus::testing::CallSeen& call) {
     if (call.name != kFirst || call.kind == Call::kTruncate) return;
-    EXPECT_EQ(device.bytes_of(kFirst).size(), size);
+    EXPECT_EQ(device.size_of(kFirst), size);
     const bool is_frame = call.kind == Call::kWrite && call.offset == kBlockBytes &&
                           frame_at(*call.bytes, 0).magic == kFrameMagic;
     if (!is_frame || ++attempts == 1) {

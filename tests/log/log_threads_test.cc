@@ -9,6 +9,7 @@
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/device/posix/file_device.h"
 #include "tests/log/log_harness.h"
+#include "tests/testing/nap.h"
 
 namespace foedus::log::testing::log_threads_test {
 namespace {
@@ -71,7 +72,7 @@ TEST_P(LogDetachTest, waits_for_the_step_that_has_seen_the_ring) {
   holds_logger.store(true);
   base::set_sync_point_hook(hold_logger);
   runtime->start(&clock);  // the first epoch makes the logger step
-  while (!logger_is_held.load()) std::this_thread::yield();
+  while (!logger_is_held.load()) foedus::testing::nap();
   std::atomic<bool> is_detached{false};
   std::thread detacher([&] {
     ASSERT_OK(session.detach());

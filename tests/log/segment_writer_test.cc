@@ -276,7 +276,7 @@ TEST(SegmentWriterTest, a_file_that_was_cut_is_known_also_if_it_grew_twice_for_t
       const auto found = look(&device);
       ASSERT_TRUE(found.is_ok()) << found.status().message();
       ASSERT_EQ(found->epochs.size(), kSmall.begun.size() + 2);
-      for (std::uint64_t bytes = device.bytes_of(kName).size(); bytes > kBlockBytes;) {
+      for (std::uint64_t bytes = device.size_of(kName); bytes > kBlockBytes;) {
         bytes -= kBlockBytes;
         device.set_size(kName, bytes);
         ASSERT_EQ(look(&device).status().code(), ErrorCode::kCorruption)

@@ -1,4 +1,4 @@
-// ctest-labels: concurrency, crash
+// ctest-labels: concurrency crash
 // Mistake: a transaction is begun and forgotten. It keeps locks, a snapshot and retired pages.
 #include <chrono>
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/hold.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::forgotten_transactions_test {
@@ -26,7 +27,7 @@ Options with_timeout() {
 
 // Returns once no transaction is open in `database`.
 void wait_until_idle(const Database& database) {
-  while (database.stats().open_transactions != 0) std::this_thread::yield();
+  while (database.stats().open_transactions != 0) testing::nap();
 }
 // Returns once the watch has rolled the transaction back, which is then no longer open.
 void wait_until_revoked(Txn* txn, const Array& array) {

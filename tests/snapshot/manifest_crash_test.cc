@@ -229,7 +229,7 @@ TEST(ManifestCrashTest, on_a_full_disk_the_old_one_stays_until_there_is_room) {
     FailingDevice device;
     ASSERT_OK(make_snapshot(&device, 1));
     std::uint64_t used = 0;
-    for (const std::string& name : device.names()) used += device.bytes_of(name).size();
+    for (const std::string& name : device.names()) used += device.size_of(name);
     device.set_capacity(used + room);
     const Status status = make_snapshot(&device, 2);
     if (!status.is_ok()) {

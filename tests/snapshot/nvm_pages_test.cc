@@ -130,7 +130,7 @@ TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   pages = NvmPages::open(&disk, 2 * kBytes, 2 * kBytes);
   must(pages->adopt(kName));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
-  EXPECT_EQ(disk.bytes_of("nvm-0").size(), page::kPageBytes + 2 * kBytes);
+  EXPECT_EQ(disk.size_of("nvm-0"), page::kPageBytes + 2 * kBytes);
   add(1);
   // A file with the name of another history is not used.
   disk.flip_bit("nvm-0", 16, 1);

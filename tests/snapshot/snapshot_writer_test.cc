@@ -12,7 +12,7 @@ TEST(SnapshotWriterTest, pages_are_read_back_with_every_size_of_buffer_and_file)
     for (const std::uint32_t pages : {0u, 1u, 2u, 7u, 8u, 17u}) {
       FailingDevice device;
       ASSERT_OK(write_file(&device, 1, 2, pages, buffer_pages * kPageBytes));
-      EXPECT_EQ(device.bytes_of("snapshot-00000001-2").size(), (pages + 1) * kPageBytes);
+      EXPECT_EQ(device.size_of("snapshot-00000001-2"), (pages + 1) * kPageBytes);
       SnapshotFiles files(&device);
       for (std::uint32_t i = 1; i <= pages; ++i) {
         ASSERT_OK(read_and_compare(&files, SnapshotPageId(kOne, 2, i)));
@@ -63,7 +63,7 @@ TEST(SnapshotWriterTest, a_leftover_of_the_same_name_is_removed) {
   ASSERT_OK(write_file(&device, 1, 0, 9));
   ASSERT_OK(device.sync_directory());
   ASSERT_OK(write_file(&device, 1, 0, 2));
-  EXPECT_EQ(device.bytes_of("snapshot-00000001-0").size(), 3 * kPageBytes);
+  EXPECT_EQ(device.size_of("snapshot-00000001-0"), 3 * kPageBytes);
   SnapshotFiles files(&device);
   EXPECT_EQ(read_and_compare(&files, SnapshotPageId(kOne, 0, 3)).code(), ErrorCode::kCorruption);
 }

@@ -109,6 +109,7 @@ class FailingDevice : public device::Device {
   // Returns whether File::will_read() was called for this offset.
   bool was_announced(const std::string& name, std::uint64_t offset) const;
   std::vector<char> bytes_of(const std::string& name) const;
+  std::uint64_t size_of(const std::string& name) const;
   // Returns a device with the synced state only, as after a power failure that drops all else.
   std::unique_ptr<FailingDevice> synced_copy() const;
   // Changes bytes without a call of the engine, synced image included.

@@ -60,6 +60,11 @@ std::vector<char> FailingDevice::bytes_of(const std::string& name) const {
   return names_.at(name)->visible.bytes();
 }
 
+std::uint64_t FailingDevice::size_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return names_.at(name)->visible.size();
+}
+
 std::unique_ptr<FailingDevice> FailingDevice::copy() const {
   const std::lock_guard lock(mutex_);
   auto other = std::make_unique<FailingDevice>(path_);

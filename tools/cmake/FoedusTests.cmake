@@ -11,9 +11,9 @@ set(FOEDUS_TEST_TIMEOUT_S 120)
 # ten thousand logs spends three quarters of its time in page faults then.
 set(FOEDUS_TEST_MALLOC
   "MALLOC_MMAP_THRESHOLD_=268435456;MALLOC_TRIM_THRESHOLD_=268435456")
-set(FOEDUS_SANITIZED_LABELS concurrency crash)
+set(FOEDUS_SANITIZED_LABELS concurrency)
 if(FOEDUS_SANITIZE MATCHES "address")
-  list(APPEND FOEDUS_SANITIZED_LABELS memory)
+  list(APPEND FOEDUS_SANITIZED_LABELS crash memory)
 endif()
 # The tests of the code whose coverage tools/coverage.py measures.
 set(FOEDUS_COVERED_TESTS "^(txn|log|snapshot|engine|occ)/|^gleaner/(glean|reclaim/)|^fuzz/|\

@@ -67,6 +67,7 @@ class Life {
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;
+    options.memory_bytes = 64u << 20;
     // The size decides where ranges of snapshots meet, and so which files a full device can do
     // without.
     options.glean.memory_bytes = 32u << 20;

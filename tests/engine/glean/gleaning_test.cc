@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::gleaning_test {
@@ -332,7 +333,7 @@ TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
   };
   std::thread one(work, 11);
   std::thread two(work, 12);
-  while (db->stats().gleans < 8) std::this_thread::yield();
+  while (db->stats().gleans < 8) testing::nap();
   stop.store(true);
   one.join();
   two.join();

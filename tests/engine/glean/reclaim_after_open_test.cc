@@ -26,7 +26,7 @@ using Rows = testing::TreeRows;
 std::uint64_t snapshot_bytes(const FailingDevice& device) {
   std::uint64_t bytes = 0;
   for (const std::string& name : device.names()) {
-    if (name.starts_with("snapshot-")) bytes += device.bytes_of(name).size();
+    if (name.starts_with("snapshot-")) bytes += device.size_of(name);
   }
   return bytes;
 }
@@ -111,7 +111,7 @@ TEST_F(ReclaimAfterOpenTest, pages_are_written_when_removed_files_have_given_the
   prepared_.set_observer([&](const testing::CallSeen& call) {
     if (call.kind != Call::kCreate || !call.name.starts_with("snapshot-")) return;
     std::uint64_t named = 0;
-    for (const std::string& name : prepared_.names()) named += prepared_.bytes_of(name).size();
+    for (const std::string& name : prepared_.names()) named += prepared_.size_of(name);
     EXPECT_EQ(prepared_.used_bytes(), named) << call.name;
     ++files;
   });

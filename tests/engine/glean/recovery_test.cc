@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: concurrency crash
 // Recovery of logs: ids that were used once, records of several loggers in the order of their
 // transactions, DDL in its place between them, and logs that no engine writes.
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::recovery_test {
@@ -275,9 +276,9 @@ TEST(RecoveryTest, a_drop_is_later_than_every_commit_to_its_storage) {
     holds_commit.store(true);
     base::set_sync_point_hook(hold_commit);
     std::thread committer([&] { put(session, tree, "late"); });
-    while (!commit_is_held.load()) std::this_thread::yield();
+    while (!commit_is_held.load()) testing::nap();
     std::thread dropper([&] { must(engine->catalog().drop("tree")); });
-    while (!drop_is_marked.load()) std::this_thread::yield();
+    while (!drop_is_marked.load()) testing::nap();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     holds_commit.store(false);
     committer.join();

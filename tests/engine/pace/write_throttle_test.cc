@@ -16,6 +16,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "tests/testing/hold.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::write_throttle_test {
@@ -55,8 +56,8 @@ class WriteThrottleTest : public ::testing::Test {
   // Waits until the slow-down by loading the rows has been reported, so that the test does not see
   // it.
   void forget_the_fill() {
-    while ((*db_)->stats().write_limit_bytes_per_s != 0) std::this_thread::yield();
-    while (!is_told_to_be_free()) std::this_thread::yield();
+    while ((*db_)->stats().write_limit_bytes_per_s != 0) testing::nap();
+    while (!is_told_to_be_free()) testing::nap();
     const std::lock_guard lock(mutex_);
     lines_.clear();
   }
@@ -91,7 +92,7 @@ class WriteThrottleTest : public ::testing::Test {
     EXPECT_GT((*db_)->stats().writers_waited_us, 0u);
     const std::uint64_t stopped_at = changed_;
     hold.release();
-    while (changed_ < stopped_at + 1'000) std::this_thread::yield();
+    while (changed_ < stopped_at + 1'000) testing::nap();
     stop_ = true;
     writer.join();
     return behind;
@@ -142,12 +143,12 @@ TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_i
       most = std::max(most, limit);
       least = std::min(least, limit);
     }
-    std::this_thread::yield();
+    testing::nap();
   }
   EXPECT_LT(least, most / 4);
   EXPECT_GE((*db_)->stats().log_bytes_behind, 16u << 20);
-  while (is_told_to_be_free()) std::this_thread::yield();
-  while (lines_with("of log are in no snapshot, of at most 16 MiB") == 0) std::this_thread::yield();
+  while (is_told_to_be_free()) testing::nap();
+  while (lines_with("of log are in no snapshot, of at most 16 MiB") == 0) testing::nap();
   // A writer that is slower than all limits is stopped without having been slowed.
   EXPECT_GE(lines_with("writers are slowed to the gleaner's pace") +
                 lines_with("writers are stopped until a glean ends"),
@@ -155,7 +156,7 @@ TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_i
   stop_ = true;
   hold.release();
   writer.join();
-  while (!is_told_to_be_free()) std::this_thread::yield();
+  while (!is_told_to_be_free()) testing::nap();
   EXPECT_GE(lines_with("writers are not slowed any more; together they waited for "), 1u);
   EXPECT_GT((*db_)->stats().writers_waited_us, 0u);
 }
@@ -242,7 +243,7 @@ TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   std::thread closer([this] { must((*db_)->close()); });
-  while ((*db_)->new_session().code() != ErrorCode::kClosed) std::this_thread::yield();
+  while ((*db_)->new_session().code() != ErrorCode::kClosed) testing::nap();
   hold.release();
   closer.join();
 }
@@ -273,7 +274,7 @@ TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
   // That glean may begin as late as at the bound, and counts the log that was written by then.
   EXPECT_LE(stats.log_bytes - log_bytes, 2 * (8u << 20) + kSlackBytes);
   hold.release();
-  while (changed_ != 16'384) std::this_thread::yield();
+  while (changed_ != 16'384) testing::nap();
   writer.join();
 }
 

@@ -10,6 +10,7 @@
 
 #include "tests/engine/sessions/unapplied_life.h"
 #include "tests/testing/at_sync_point.h"
+#include "tests/testing/nap.h"
 
 namespace foedus::unapplied_test {
 namespace {
@@ -236,7 +237,7 @@ TEST(UnappliedRowsTest, no_snapshot_goes_before_a_tail_that_has_none) {
   options.glean.close_us = 1'000'000;
   {
     Database db = must(Database::open(options));
-    while (failures == 0) std::this_thread::yield();
+    while (failures == 0) testing::nap();
     put(db, 2, 3);
     EXPECT_EQ(db.glean().code(), ErrorCode::kOutOfMemory);
     put(db, 3, 4);
@@ -271,17 +272,17 @@ TEST(UnappliedRowsTest, close_makes_no_last_snapshot_behind_a_tail) {
   base::set_sync_point_hook([](const char* at) {
     if (std::string_view(at) != "gleaning:before_tail") return;
     is_held = true;
-    while (!is_released) std::this_thread::yield();
+    while (!is_released) testing::nap();
     throw std::bad_alloc();
   });
   options.glean.close_us = 1'000'000;
   {
     Database db = must(Database::open(options));
-    while (!is_held) std::this_thread::yield();
+    while (!is_held) testing::nap();
     put(db, 2);
-    while (db.stats().log_bytes_behind == 0) std::this_thread::yield();
+    while (db.stats().log_bytes_behind == 0) testing::nap();
     std::thread closer([&] { must(db.close()); });
-    while (db.new_session().code() != ErrorCode::kClosed) std::this_thread::yield();
+    while (db.new_session().code() != ErrorCode::kClosed) testing::nap();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     is_released = true;
     closer.join();

@@ -17,6 +17,7 @@
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::cache_growth_test {
@@ -122,7 +123,7 @@ TEST_F(CacheGrowthTest, writers_get_back_what_it_has_borrowed) {
       const Stats stats = db()->stats();
       EXPECT_LE(bytes_of_all(stats), kMemory);
       if (stats.cache_bytes < least_cache) least_cache = stats.cache_bytes;
-      std::this_thread::yield();
+      testing::nap();
     }
   });
   threads[0].join();

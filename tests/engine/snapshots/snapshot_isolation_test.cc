@@ -14,6 +14,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::snapshot_isolation_test {
@@ -206,7 +207,7 @@ TEST(SnapshotIsolationTest, by_default_a_snapshot_holds_all_that_was_committed) 
     }
     // A glean is counted when it has ended, which is after its snapshot can be read.
     const std::uint64_t expected = static_cast<std::uint64_t>(round) + 1;
-    while (db->stats().gleans < expected) std::this_thread::yield();
+    while (db->stats().gleans < expected) testing::nap();
     EXPECT_EQ(db->stats().gleans, expected);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::snapshot_readers_test {
@@ -110,7 +111,7 @@ TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
   std::thread writer(write, testing::test_seed(31));
   std::thread reader_one(read);
   std::thread reader_two(read);
-  while (db->stats().gleans < 6 || reads.load() < 200) std::this_thread::yield();
+  while (db->stats().gleans < 6 || reads.load() < 200) testing::nap();
   is_over.store(true);
   writer.join();
   reader_one.join();

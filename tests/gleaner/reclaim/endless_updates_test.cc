@@ -27,7 +27,7 @@ class EndlessUpdatesTest : public ::testing::Test {
   std::uint64_t file_bytes() {
     std::uint64_t bytes = 0;
     for (const std::string& name : device_.names()) {
-      if (name.starts_with("snapshot-")) bytes += device_.bytes_of(name).size();
+      if (name.starts_with("snapshot-")) bytes += device_.size_of(name);
     }
     return bytes;
   }

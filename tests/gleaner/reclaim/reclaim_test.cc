@@ -222,7 +222,7 @@ TEST_F(ReclaimTest, what_another_attempt_left_goes) {
 TEST_F(ReclaimTest, on_a_full_device_the_old_snapshot_stays) {
   const auto device = full_.copy();
   std::uint64_t used = 0;
-  for (const std::string& name : device->names()) used += device->bytes_of(name).size();
+  for (const std::string& name : device->names()) used += device->size_of(name);
   device->set_capacity(used + 20 * page::kPageBytes);
   const auto names = device->names();
   EXPECT_EQ(reclaim_and_remove(device.get(), manifest_).code(), ErrorCode::kOutOfSpace);

@@ -204,7 +204,7 @@ TEST(ReducerTest, a_damaged_run_is_corruption) {
   GleanFlow glean(small_flow(), &table, log.records);
   ASSERT_TRUE(glean.run().is_ok());
   const std::string name = glean.device.names().front();
-  glean.device.flip_bit(name, glean.device.bytes_of(name).size() - 4'000, 3);
+  glean.device.flip_bit(name, glean.device.size_of(name) - 4'000, 3);
   EXPECT_EQ(glean.read().status().code(), ErrorCode::kCorruption);
 }
 

@@ -97,7 +97,7 @@ TEST(RunFileTest, any_flipped_bit_is_found) {
   FailingDevice device;
   const std::vector<LoggedRecord> records = records_of(60, 400);  // of one block and more
   ASSERT_TRUE(write_run(&device, records).is_ok());
-  const std::size_t bytes = device.bytes_of(kName).size();
+  const std::size_t bytes = device.size_of(kName);
   base::Random random(5);
   for (unsigned i = 0; i < 600; ++i) {
     const std::uint64_t offset = i < 60 ? i : random.below(bytes);
@@ -114,7 +114,7 @@ TEST(RunFileTest, a_missing_end_is_found) {
   FailingDevice device;
   const std::vector<LoggedRecord> records = records_of(60, 100);
   ASSERT_TRUE(write_run(&device, records).is_ok());
-  for (std::size_t bytes = device.bytes_of(kName).size(); bytes != 0;) {
+  for (std::size_t bytes = device.size_of(kName); bytes != 0;) {
     bytes -= std::min<std::size_t>(bytes, 2'048);
     device.set_size(kName, bytes);
     EXPECT_EQ(read_run(&device, records).code(), ErrorCode::kCorruption) << bytes;
