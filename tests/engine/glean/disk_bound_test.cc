@@ -14,6 +14,7 @@
 
 #include "foedus-core/base/system/clock.h"
 #include "tests/testing/at_sync_point.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::disk_bound_test {
@@ -160,6 +161,7 @@ TEST_F(DiskBoundTest, writers_do_not_keep_older_snapshots) {
       while (!stop) {
         const auto row = static_cast<std::uint32_t>(random.below(kRows));
         must(db_.transact([&](Txn& txn) { return txn.put(tree_, key(row), payload); }));
+        if (row % 8 == 0) testing::nap();  // the gleaner needs a processor, too
       }
     });
   }
