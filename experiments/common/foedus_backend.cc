@@ -82,6 +82,7 @@ void FoedusWorker::back_off(std::uint32_t tries) {
 foedus::Result<FoedusBackend> FoedusBackend::open(foedus::Options options,
                                                   foedus::Durability durability) {
   FOEDUS_TRY(foedus::Database db, foedus::Database::open(std::move(options)));
+  note_options_in_force(db.effective_options().options);
   return FoedusBackend(std::move(db), durability);
 }
 

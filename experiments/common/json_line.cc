@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "experiments/common/options.h"
+#include "experiments/common/result_table.h"
 
 namespace experiments {
 
@@ -80,11 +81,17 @@ JsonObject& JsonObject::add(std::string_view name,
 }
 
 JsonObject& JsonObject::add_raw(std::string_view name, std::string_view json) {
-  if (!members_.empty()) members_ += ", ";
-  members_ += quoted(name);
-  members_ += ": ";
-  members_ += json;
+  members_.push_back({std::string(name), std::string(json), {}});
   return *this;
+}
+
+std::string JsonObject::text() const {
+  std::string text = "{";
+  for (const Member& member : members_) {
+    if (text.size() > 1) text += ", ";
+    text += quoted(member.name) + ": " + member.json;
+  }
+  return text + "}";
 }
 
 JsonObject latency_us(const Histogram& histogram) {
@@ -131,7 +138,8 @@ JsonObject begin_line(std::string_view experiment) {
 }
 
 void print_line(const JsonObject& line) {
-  std::printf("%s\n", line.text().c_str());
+  const bool is_for_people = isatty(STDOUT_FILENO) == 1 && !FLAGS_json;
+  std::printf("%s\n", is_for_people ? result_table(line).c_str() : line.text().c_str());
   std::fflush(stdout);
 }
 

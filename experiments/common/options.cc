@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "experiments/common/text.h"
 
 DEFINE_uint32(sessions, 2, "worker threads, each with one session");
 DEFINE_double(seconds, 10, "length of the measured run");
@@ -44,6 +47,7 @@ DEFINE_int64(glean_close_us, -1,
              "what a last snapshot may take when the store is closed; -1: the store's default");
 DEFINE_int32(volatile_percent, -1, "of the memory of volatile pages; -1: the store's default");
 DEFINE_uint64(cache_bytes, 0, "of snapshot pages; 0: the store's default");
+DEFINE_bool(json, false, "print the result as one JSON line, on a terminal too");
 
 namespace experiments {
 
@@ -60,12 +64,32 @@ bool is_of_experiment(const gflags::CommandLineFlagInfo& flag) {
 
 // One that sets an option of the store.
 bool is_of_store(const gflags::CommandLineFlagInfo& flag) {
-  constexpr std::array kOfTheRun = {"sessions", "seconds", "dir", "seed", "bind"};
+  constexpr std::array kOfTheRun = {"sessions", "seconds", "dir", "seed", "bind", "json"};
   return flag.filename.find("experiments/common/options.cc") != std::string::npos &&
          std::find(kOfTheRun.begin(), kOfTheRun.end(), flag.name) == kOfTheRun.end();
 }
 
+// Values of flags that leave theirs to the store.
+std::map<std::string, std::string>& values_in_force() {
+  static std::map<std::string, std::string> values;
+  return values;
+}
+
 }  // namespace
+
+void note_options_in_force(const foedus::Options& options) {
+  values_in_force() = {
+      {"memory_bytes", std::to_string(options.memory_bytes)},
+      {"socs", std::to_string(options.socs)},
+      {"loggers_per_soc", std::to_string(options.log.loggers_per_soc)},
+      {"log_buffer_bytes", std::to_string(options.log.buffer_bytes)},
+      {"epoch_interval_us", std::to_string(options.epoch_interval_us)},
+      {"glean_close_us", std::to_string(options.glean.close_us)},
+      {"glean_log_bytes", std::to_string(options.glean.log_bytes)},
+      {"volatile_percent", std::to_string(options.pages.volatile_percent)},
+      {"cache_bytes", std::to_string(options.pages.cache_bytes)},
+  };
+}
 
 foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
   gflags::SetUsageMessage(usage);
@@ -117,8 +141,13 @@ JsonObject options_as_json() {
   JsonObject object;
   for (const auto& flag : flags) {
     if (!is_of_experiment(flag)) continue;
-    if (flag.type == "string") {
+    const auto in_force = values_in_force().find(flag.name);
+    if (in_force != values_in_force().end()) {
+      object.add_raw(flag.name, in_force->second);
+    } else if (flag.type == "string") {
       object.add(flag.name, flag.current_value);
+    } else if (flag.type == "double") {
+      object.add_raw(flag.name, text("%.6g", std::stod(flag.current_value)));
     } else {
       object.add_raw(flag.name, flag.current_value);  // numbers and true/false are JSON already
     }

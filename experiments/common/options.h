@@ -4,6 +4,7 @@
 #include <gflags/gflags_declare.h>
 
 #include "experiments/common/json_line.h"
+#include "foedus/options.h"
 #include "foedus/status.h"
 
 DECLARE_uint32(sessions);
@@ -29,6 +30,7 @@ DECLARE_uint64(memory_bytes);
 DECLARE_uint64(log_buffer_bytes);
 DECLARE_uint64(epoch_interval_us);
 DECLARE_uint64(seed);
+DECLARE_bool(json);
 DECLARE_string(glean);
 DECLARE_int64(glean_close_us);
 DECLARE_uint64(glean_log_bytes);
@@ -49,7 +51,10 @@ bool durability_is_sync();
 // what is run and where (--sessions, --seconds, --dir, --seed).
 bool options_are_default();
 
-// Every flag of the experiment, its own and the shared ones, as it is in force.
+// Every flag of the experiment, its own and the shared ones, as it is in force: a flag that leaves
+// a value to the store has the value of the store that was opened last.
 JsonObject options_as_json();
+// Notes the options of a store that was opened.
+void note_options_in_force(const foedus::Options& options);
 
 }  // namespace experiments

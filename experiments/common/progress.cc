@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "experiments/common/text.h"
+
 namespace experiments {
 
 namespace {
@@ -54,12 +56,16 @@ void Progress::draw_locked(bool is_last) {
   const std::uint64_t done = std::min(done_.load(std::memory_order_relaxed), total_);
   const auto percent = static_cast<unsigned>(done * 100 / total_);
   const double seconds = std::chrono::duration<double>(now - start_).count();
+  // The first second tells too little.
+  const bool is_known = !is_last && done != 0 && seconds > 1;
+  const double left = seconds * static_cast<double>(total_ - done) / static_cast<double>(done);
+  const std::string after = (is_known ? text("%.0f s left ", left) : "") + remark_;
   if (is_terminal_) {
     const std::string bar(done * kBarColumns / total_, '#');
     std::fprintf(stderr, "\r%-12s [%-40s] %3u%% %6.1f s %s\033[K%s", name_.c_str(), bar.c_str(),
-                 percent, seconds, remark_.c_str(), is_last ? "\n" : "");
+                 percent, seconds, after.c_str(), is_last ? "\n" : "");
   } else {
-    std::fprintf(stderr, "%s: %u%%, %.1f s %s\n", name_.c_str(), percent, seconds, remark_.c_str());
+    std::fprintf(stderr, "%s: %u%%, %.1f s %s\n", name_.c_str(), percent, seconds, after.c_str());
   }
   std::fflush(stderr);
   next_draw_ = now + (is_terminal_ ? Clock::duration(kRedrawInterval) : kLineInterval);
