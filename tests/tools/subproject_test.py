@@ -9,7 +9,7 @@ import os
 import tempfile
 import unittest
 
-from user_program import SOURCE, run, write
+from user_program import SOURCE, readme_block, run, write
 
 FETCHED = f"""include(FetchContent)
 FetchContent_Declare(foedus SOURCE_DIR "{SOURCE}")
@@ -50,6 +50,20 @@ class SubprojectTest(unittest.TestCase):
             commands = run("ninja", "-C", build, "-t", "commands", "user")
             self.assertIn("foedus-core/include", commands)
             self.assertNotIn("-Wshadow", commands)
+
+    def test_the_lines_of_the_readme_make_the_program_of_a_project(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.mkdir(os.path.join(root, "third_party"))
+            os.symlink(os.path.abspath(SOURCE), os.path.join(root, "third_party", "foedus"))
+            write(root, "CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\n"
+                  "project(app LANGUAGES CXX)\nadd_executable(app main.cc)\n"
+                  + readme_block("cmake"))
+            write(root, "main.cc", "int main() {}\n")
+            build = os.path.join(root, "build")
+            run("cmake", "-S", root, "-B", build, "-G", "Ninja")
+            commands = run("ninja", "-C", build, "-t", "commands", "app")
+            self.assertIn("libfoedus.a", commands)
+            self.assertIn("foedus-core/include", commands)
 
     def test_fetch_content_makes_the_libraries(self):
         self.check(FETCHED)

@@ -17,9 +17,14 @@ def read(*path):
         return file.read()
 
 
+def readme_block(language):
+    """The first block of README.md in that language."""
+    return read("README.md").split(f"```{language}\n")[1].split("```")[0]
+
+
 def readme_program():
     """The first program in C++ of README.md."""
-    return read("README.md").split("```cpp\n")[1].split("```")[0]
+    return readme_block("cpp")
 
 
 def write(folder, name, text):
