@@ -1,8 +1,8 @@
 # ctest-labels: habits
 # ctest-timeout: 240
 """Shows that the Python package is built from its folder, that each example in its README, in that
-of the repository and in its docstrings does as printed, and that errors, threads and ends are as
-they say.
+of the repository, in docs/pages and in its docstrings does as printed, and that errors, threads and
+ends are as they say.
 
 Skipped without cffi, setuptools and Python's headers, or in a build without the library.
 """
@@ -70,12 +70,15 @@ class PackageTest(unittest.TestCase):
         for module in modules:
             for test in doctest.DocTestFinder(exclude_empty=True).find(module):
                 tries += self.run_example(test)
-        for folder in (built_package.PACKAGE, built_package.SOURCE):
-            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-                readme = doctest.DocTestParser().get_doctest(
-                    file.read(), {}, os.path.join(folder, "README.md"), None, 0)
-            self.assertTrue(readme.examples)
-            tries += self.run_example(readme)
+        guide = os.path.join(built_package.SOURCE, "docs", "pages")
+        for path in [os.path.join(folder, "README.md")
+                     for folder in (built_package.PACKAGE, built_package.SOURCE)] + [
+                         os.path.join(guide, name) for name in sorted(os.listdir(guide))]:
+            with open(path, encoding="utf-8") as file:
+                page = doctest.DocTestParser().get_doctest(file.read(), {}, path, None, 0)
+            self.assertTrue(page.examples or path.startswith(guide), path)
+            if page.examples:
+                tries += self.run_example(page)
         self.assertGreater(tries, 50)
 
     # ---- errors
