@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from pages import blocks_in, read
+from pages import blocks_in, prose, read
 
 PROGRAM = os.path.join(os.environ.get("FOEDUS_BIN_DIR", ""), "docs_code")
 PRINTED = re.compile(r"printf.*(?://|/\*) (run 1 .+?)(?: \*/)?$", re.MULTILINE)
@@ -38,11 +38,12 @@ class CodeTest(unittest.TestCase):
         for line in said:
             self.assertIn(line + "\n", self.output)
 
-    def test_alert_rules_name_metrics_that_there_are(self):
+    def test_alert_rules_and_text_name_metrics_that_there_are(self):
         page = "docs/pages/operations.md"
         rules = [block.text for block in blocks_in(page, read(page)) if block.tag == "yaml"]
-        names = set(re.findall(r"\bfoedus_\w+", "".join(rules)))
-        self.assertGreater(len(names), 3)
+        text = "".join(rules + [prose(read(page)), prose(read("docs/pages/hardware.md"))])
+        names = set(re.findall(r"\bfoedus_\w+", text))
+        self.assertGreater(len(names), 15)
         there = set(re.findall(r"^# TYPE (\w+) ", self.output, re.MULTILINE))
         self.assertEqual(names - there, set())
 

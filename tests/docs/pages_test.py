@@ -2,7 +2,7 @@
 """Shows that each block of README.md and of docs/pages is run by some test, or says why it is not,
 that links and names of sections lead somewhere, and that the interface has the names in the text.
 
-A block's language decides who runs it:
+A block's language decides what runs it:
   cpp, c    stands line for line in a file of docs/code, whose program code_test runs; the first
             one of README.md is built and run by tools/install_test
   cmake     of README.md: tools/subproject_test
@@ -65,7 +65,8 @@ class PagesTest(unittest.TestCase):
         """What is wrong with a block; empty if a test runs it, or it says why none does."""
         in_readme = block.path == "README.md"
         if block.is_marked:
-            return "" if block.tag in ("", "sh", "yaml", "c++", "text") else "runs, and is marked"
+            return "" if block.tag in ("", "sh", "yaml", "c++", "text") else \
+                f"a block `{block.tag}` has to run, and cannot be marked"
         if block.tag in ("cpp", "c") and not in_readme:
             found = any(stands_in(block.text, source) for source in self.code[block.tag])
             return "" if found else f"no file of docs/code has this block of {block.tag}"

@@ -49,7 +49,7 @@ class SiteTest(unittest.TestCase):
             if "theme" in done.stderr and done.returncode != 0:
                 self.skipTest("without mkdocs-material: tools/docs installs what is missing")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            for page in ("index.html", "start/index.html", "repository/index.html",
+            for page in ("index.html", "start.html", "repository/index.html",
                          "cpp/classfoedus_1_1Database.html"):
                 self.assertTrue(os.path.exists(os.path.join(folder, "site", page)), page)
             with open(os.path.join(folder, "site", "cpp", "classfoedus_1_1Ticket.html"),
