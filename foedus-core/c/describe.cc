@@ -46,24 +46,10 @@ int describe(const foedus_db* db, char** text, foedus_error* error, Write&& writ
   });
 }
 
-std::string_view name_of(StorageKind kind) {
-  switch (kind) {
-    case StorageKind::kArray:
-      return "array";
-    case StorageKind::kHash:
-      return "hash";
-    case StorageKind::kMasstree:
-      return "masstree";
-    case StorageKind::kSequential:
-      return "sequential";
-  }
-  return "unknown";
-}
-
 void put_storage(const StorageInfo& storage, base::Json* json) {
   json->begin_object();
   json->number("id", storage.id);
-  json->text("kind", name_of(storage.kind));
+  json->text("kind", to_string(storage.kind));
   json->text("name", storage.name);
   if (storage.kind == StorageKind::kArray) {
     json->number("records", storage.records);

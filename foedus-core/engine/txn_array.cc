@@ -143,12 +143,14 @@ Txn::Txn(Txn&& other) noexcept : slot_(other.slot_), turn_(std::exchange(other.t
 
 Txn::~Txn() { rollback(); }
 
-Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const {
+Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected,
+                       std::string_view key) const {
   return base::catching([&]() -> Status {
     FOEDUS_CHECK(Call(slot_, turn_, storage).check(false));
     Status status = Status::error(ErrorCode::kInvalidArgument,
                                   "the payload has " + std::to_string(found) +
                                       " bytes, the type " + std::to_string(expected));
+    status.at_key(key.data(), key.size());
     return std::move(status.at_storage(storage.name()));
   });
 }

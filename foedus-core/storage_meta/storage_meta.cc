@@ -4,9 +4,9 @@
 
 #include "foedus/options.h"
 
-namespace foedus::storage_meta {
+namespace foedus {
 
-std::string_view name_of(StorageKind kind) {
+std::string_view to_string(StorageKind kind) {
   switch (kind) {
     case StorageKind::kArray:
       return "array";
@@ -19,6 +19,8 @@ std::string_view name_of(StorageKind kind) {
   }
   return "unknown";
 }
+
+namespace storage_meta {
 
 StorageParameters parameters_of(const StorageMeta& meta) {
   StorageParameters parameters{};
@@ -55,4 +57,5 @@ Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string
   return meta;
 }
 
-}  // namespace foedus::storage_meta
+}  // namespace storage_meta
+}  // namespace foedus

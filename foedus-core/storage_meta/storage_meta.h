@@ -33,9 +33,6 @@ struct StorageParameters {
 };
 static_assert(sizeof(StorageParameters) == 16);
 
-// Returns "array", "hash", "masstree" or "sequential"; static lifetime.
-std::string_view name_of(StorageKind kind);
-
 StorageParameters parameters_of(const StorageMeta& meta);
 // Returns the metadata, or kCorruption if parameters_of() cannot have written that.
 Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string_view parameters);

@@ -243,7 +243,8 @@ TEST(MessagesTest, mistakes_with_rows_say_which_row_and_both_numbers) {
     EXPECT_EQ(line_of(txn.insert(tree, "there", "")),
               "already_exists in storage 'tree' at key \"there\"");
     EXPECT_EQ(line_of(txn.get_as<std::uint32_t>(tree, "there")),
-              "invalid_argument in storage 'tree': the payload has 56 bytes, the type 4");
+              "invalid_argument in storage 'tree' at key \"there\": the payload has 56 bytes, the "
+              "type 4");
     EXPECT_EQ(line_of(txn.get_as<std::uint64_t>(array, 10)),
               "invalid_argument in storage 'array': index 10 of an array of 10 records");
     return {};

@@ -11,7 +11,7 @@ storage_meta::StorageMeta meta_of(const snapshot::ManifestStorage& storage) {
 
 std::string line_of(const storage_meta::StorageMeta& meta) {
   std::string line = "storage " + std::to_string(static_cast<std::uint32_t>(meta.id)) + " \"" +
-                     preview(meta.name) + "\": " + std::string(name_of(meta.kind));
+                     preview(meta.name) + "\": " + std::string(to_string(meta.kind));
   if (meta.kind == StorageKind::kArray) {
     line +=
         " of " + count_of(meta.records, "record") + " of " + count_of(meta.payload_bytes, "byte");
@@ -37,7 +37,7 @@ std::string line_of(const StorageCounts& counts, StorageKind kind) {
 void put(base::Json* json, const storage_meta::StorageMeta& meta) {
   json->number("id", static_cast<std::uint32_t>(meta.id));
   json->text("name", meta.name);
-  json->text("kind", name_of(meta.kind));
+  json->text("kind", to_string(meta.kind));
   if (meta.kind == StorageKind::kArray) {
     json->number("array_records", meta.records);
     json->number("array_payload_bytes", meta.payload_bytes);

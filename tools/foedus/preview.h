@@ -14,8 +14,6 @@ namespace foedus::cli {
 // Bytes after `bytes_max` become "…".
 std::string preview(std::string_view bytes, std::size_t bytes_max = 64);
 
-using storage_meta::name_of;  // of a StorageKind
-
 // "12.3 MiB"; below 10 KiB "1234 bytes".
 std::string size_of(std::uint64_t bytes);
 

@@ -29,7 +29,7 @@ std::string in_words(const storage_meta::StorageMeta& meta) {
 }
 
 std::string in_words(StorageKind kind) {
-  const std::string name(storage_meta::name_of(kind));
+  const std::string name(to_string(kind));
   if (kind == StorageKind::kSequential) return "a " + name + " storage";
   return (kind == StorageKind::kArray ? "an " : "a ") + name;
 }

@@ -28,6 +28,8 @@ enum class StorageKind : std::uint8_t {
   kMasstree = 3,    // ordered keys: point and range operations (the Master-Tree, paper §8)
   kSequential = 4,  // append only; scanned in serial order
 };
+// Returns "array", "hash", "masstree" or "sequential"; static lifetime.
+std::string_view to_string(StorageKind kind);
 
 class Storage {
  public:

@@ -241,7 +241,8 @@ class Txn {
   // Returns the payload as a T. kNotFound; kInvalidArgument if its size is not sizeof(T).
   template <typename T>
   Result<T> get_as(const KeyedStorage& storage, std::string_view key) {
-    return read_as<T>(storage, [&](std::span<std::byte> out) { return get(storage, key, out); });
+    return read_as<T>(storage, key,
+                      [&](std::span<std::byte> out) { return get(storage, key, out); });
   }
   // Copies bytes [offset, offset + out.size()) of the payload. kNotFound; kInvalidArgument if the
   // payload has fewer than offset + out.size() bytes.
@@ -257,7 +258,7 @@ class Txn {
                                      std::span<std::byte> out);
   template <typename T>
   Result<T> get_for_update_as(const KeyedStorage& storage, std::string_view key) {
-    return read_as<T>(storage,
+    return read_as<T>(storage, key,
                       [&](std::span<std::byte> out) { return get_for_update(storage, key, out); });
   }
   // Returns true if the key exists, false if not. kNotFound only if the storage was dropped. Use
@@ -419,19 +420,21 @@ class Txn {
   }
   // Returns the row that `read` copies. `read` returns the row's whole size.
   template <typename T, typename Read>
-  Result<T> read_as(const Storage& storage, const Read& read) const {
+  Result<T> read_as(const Storage& storage, std::string_view key, const Read& read) const {
     internal::check_row<T>();
     if constexpr (PlainRow<T>) {
       T value;
       const Result<std::size_t> size = read(bytes_of(value));
       if (!size.is_ok()) return size.status();
-      if (*size != sizeof(T)) return wrong_size(storage, *size, sizeof(T));
+      if (*size != sizeof(T)) return wrong_size(storage, *size, sizeof(T), key);
       return value;
     } else {
       return ErrorCode::kInvalidArgument;  // never runs: check_row() does not compile
     }
   }
-  Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
+  // `key`: of the row; empty for a record of an array.
+  Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected,
+                    std::string_view key = {}) const;
 
   engine::SessionSlot* slot_;  // slot of the session, which it outlives
   std::uint64_t turn_;         // the session's turn while the transaction is open; kNoTurn: it has

@@ -114,7 +114,7 @@ TEST_F(ReclaimTest, the_same_snapshot_is_in_other_files) {
 TEST(ReclaimReadAheadTest, all_pages_below_the_root_are_announced) {
   for (const StorageKind kind :
        {StorageKind::kArray, StorageKind::kHash, StorageKind::kMasstree}) {
-    SCOPED_TRACE(std::string(storage_meta::name_of(kind)));
+    SCOPED_TRACE(std::string(to_string(kind)));
     FailingDevice device;
     SnapshotStore store(&device);
     for (std::uint64_t glean = 0; glean < 3; ++glean) {

@@ -114,7 +114,7 @@ class KeyedTest : public ::testing::TestWithParam<StorageKind> {
 };
 
 inline std::string name_of_kind(const ::testing::TestParamInfo<StorageKind>& info) {
-  return std::string(storage_meta::name_of(info.param));
+  return std::string(to_string(info.param));
 }
 
 inline std::string key_number(std::uint64_t i) { return "key" + std::to_string(i); }

@@ -74,9 +74,9 @@ Result<StorageShape> parse_shape(std::string_view text) {
   const std::string_view kind = text.substr(0, colon);
   for (const StorageKind one : {StorageKind::kArray, StorageKind::kHash, StorageKind::kMasstree,
                                 StorageKind::kSequential}) {
-    if (kind == name_of(one)) shape.kind = one;
+    if (kind == to_string(one)) shape.kind = one;
   }
-  if (kind != name_of(shape.kind)) return wrong();
+  if (kind != to_string(shape.kind)) return wrong();
   if (shape.kind != StorageKind::kArray) return colon == text.size() ? Result(shape) : wrong();
   const std::string_view sizes = text.substr(std::min(colon + 1, text.size()));
   const std::size_t second = sizes.find(':');
@@ -92,7 +92,7 @@ Result<StorageShape> parse_shape(std::string_view text) {
 }
 
 std::string format_shape(const StorageShape& shape) {
-  std::string text(name_of(shape.kind));
+  std::string text(to_string(shape.kind));
   if (shape.kind == StorageKind::kArray) {
     text += ":" + std::to_string(shape.records) + ":" + std::to_string(shape.payload_bytes);
   }
@@ -162,7 +162,7 @@ Result<RowRange> parse_range(const AnyStorage& storage, const RangeText& text, B
       storage.shape.kind == StorageKind::kMasstree || storage.shape.kind == StorageKind::kArray;
   if (!is_ordered && (has_bounds || text.prefix.has_value() || text.is_reverse)) {
     return refuse("storage " + quoted(storage.name()) + " is of kind " +
-                  std::string(name_of(storage.shape.kind)) +
+                  std::string(to_string(storage.shape.kind)) +
                   ", which is scanned as a whole: there are no bounds and no reverse order");
   }
   if (text.prefix.has_value()) {
@@ -229,7 +229,7 @@ Status append_row(Txn& txn, const AnyStorage& storage, std::string_view value) {
   const auto* const sequential = std::get_if<Sequential>(&storage.handle);
   if (sequential != nullptr) return txn.append(*sequential, value);
   return refuse("storage " + quoted(storage.name()) + " is of kind " +
-                std::string(name_of(storage.shape.kind)) + ", whose records have keys; use put");
+                std::string(to_string(storage.shape.kind)) + ", whose records have keys; use put");
 }
 
 Status scan_rows(Txn& txn, const AnyStorage& storage, const RowRange& range, const RowSink& sink) {

@@ -93,7 +93,7 @@ void put_stored(const Database& db, const Stats& stats, base::Json* json) {
   for (const StorageInfo& info : db.storages()) {
     json->begin_object();
     json->text("name", info.name);
-    json->text("kind", name_of(info.kind));
+    json->text("kind", to_string(info.kind));
     json->number("volatile_pages", volatile_pages_of(stats, info.name));
     json->end_object();
   }

@@ -19,7 +19,7 @@ class JsonlWriter : public DumpWriter {
   void begin() override { *out_ << "{\"foedus_dump\":" << kDumpVersion << "}\n"; }
   void storage(std::string_view name, const StorageShape& shape) override {
     kind_ = shape.kind;
-    *out_ << "{\"storage\":" << json_bytes(name) << ",\"kind\":\"" << name_of(shape.kind) << '"';
+    *out_ << "{\"storage\":" << json_bytes(name) << ",\"kind\":\"" << to_string(shape.kind) << '"';
     if (kind_ == StorageKind::kArray) {
       *out_ << ",\"records\":" << shape.records << ",\"payload_bytes\":" << shape.payload_bytes;
     }
@@ -92,7 +92,7 @@ class JsonlReader : public LineReader {
   Result<DumpItem> read_storage(const JsonLine& line) {
     if (line.bytes("kind") == nullptr) return damaged("the storage has no kind");
     std::string kind = line.bytes("kind")->bytes;
-    if (kind == name_of(StorageKind::kArray)) {
+    if (kind == to_string(StorageKind::kArray)) {
       for (const std::string_view size : {"records", "payload_bytes"}) {
         if (line.number(size) == nullptr) return damaged("the array has no " + std::string(size));
         kind += ":" + std::to_string(line.number(size)->number);
