@@ -7,6 +7,7 @@
 
 #include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
+#include "tests/txn/two_sessions.h"
 
 namespace foedus::hash_scan_test {
 namespace {
@@ -15,13 +16,9 @@ using testing::must;
 using testing::TestDatabase;
 using Rows = std::map<std::string, std::string>;
 
-class HashScansTest : public ::testing::Test {
+class HashScansTest : public testing::TwoSessionsTest {
  protected:
-  HashScansTest()
-      : hash_(must(db_->open_hash("hash"))),
-        tree_(must(db_->open_masstree("tree"))),
-        first_(must(db_->new_session())),
-        second_(must(db_->new_session())) {}
+  HashScansTest() : hash_(must(db_->open_hash("hash"))), tree_(must(db_->open_masstree("tree"))) {}
 
   Rows load(unsigned rows) {
     Rows loaded;
@@ -42,22 +39,9 @@ class HashScansTest : public ::testing::Test {
     EXPECT_FALSE(rows.failure().has_value()) << rows.failure()->message();
     return found;
   }
-  void commit_second(const std::function<Status(Txn&)>& change) {
-    Txn txn = must(second_.begin());
-    must(change(txn));
-    const Result<Ticket> ticket = txn.commit();
-    ASSERT_TRUE(ticket.is_ok()) << ticket.status().message();
-  }
-  static void expect_conflict(const Result<Ticket>& ticket, ConflictReason reason) {
-    EXPECT_EQ(ticket.code(), ErrorCode::kConflict);
-    EXPECT_EQ(ticket.status().conflict_reason(), reason) << ticket.status().message();
-  }
 
-  TestDatabase db_;
   Hash hash_;
   Masstree tree_;
-  Session first_;
-  Session second_;
 };
 
 TEST_F(HashScansTest, all_rows_in_each_isolation_also_after_a_restart) {

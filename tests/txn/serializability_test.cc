@@ -7,6 +7,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "tests/testing/test_database.h"
+#include "tests/txn/two_sessions.h"
 
 namespace foedus::serializability_test {
 namespace {
@@ -37,15 +38,13 @@ class AtSyncPoint {
   static inline std::function<void()> action_;
 };
 
-class SerializabilityTest : public ::testing::Test {
+class SerializabilityTest : public testing::TwoSessionsTest {
  protected:
   SerializabilityTest()
       : tree_(must(db_->open_masstree("tree"))),
         hash_(must(db_->open_hash("hash"))),
         array_(must(db_->open_array("array", 10, 8))),
-        log_(must(db_->open_sequential("log"))),
-        first_(must(db_->new_session())),
-        second_(must(db_->new_session())) {}
+        log_(must(db_->open_sequential("log"))) {}
 
   void put(const KeyedStorage& storage, std::string_view key, std::uint64_t value) {
     must(db_->transact([&](Txn& txn) { return txn.put(storage, key, value); }));
@@ -59,26 +58,11 @@ class SerializabilityTest : public ::testing::Test {
     EXPECT_FALSE(rows.failure().has_value());
     return counted;
   }
-  // Commits a transaction of the second session that does `change`.
-  void commit_second(const std::function<Status(Txn&)>& change) {
-    Txn txn = must(second_.begin());
-    must(change(txn));
-    const Result<Ticket> ticket = txn.commit();
-    ASSERT_TRUE(ticket.is_ok()) << ticket.status().message();
-  }
-  static void expect_conflict(const Result<Ticket>& ticket, ConflictReason reason) {
-    ASSERT_FALSE(ticket.is_ok());
-    EXPECT_EQ(ticket.code(), ErrorCode::kConflict);
-    EXPECT_EQ(ticket.status().conflict_reason(), reason) << ticket.status().message();
-  }
 
-  TestDatabase db_;
   Masstree tree_;
   Hash hash_;
   Array array_;
   Sequential log_;
-  Session first_;
-  Session second_;
 };
 
 // Two transactions read the same value and write it: the second commit must not lose the first

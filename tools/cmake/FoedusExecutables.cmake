@@ -96,10 +96,7 @@ function(foedus_precompile_experiment program)
       ${FOEDUS_PRECOMPILED})
   endif()
   target_precompile_headers(${program} REUSE_FROM foedus_experiment_headers)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${program} PRIVATE -Wno-error=maybe-uninitialized
-      -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=array-bounds)
-  endif()
+  target_compile_options(${program} PRIVATE ${FOEDUS_NO_FLOW_ERRORS})
 endfunction()
 
 # foedus_find_peers(<result>): libraries of the engines for comparison; empty if one is missing.

@@ -25,10 +25,7 @@ function(foedus_precompile library)
     target_precompile_headers(foedus_headers PRIVATE ${FOEDUS_PRECOMPILED})
   endif()
   target_precompile_headers(${library} REUSE_FROM foedus_headers)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # false reports of flow analysis for such headers
-    target_compile_options(${library} PRIVATE -Wno-error=maybe-uninitialized
-      -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=array-bounds)
-  endif()
+  target_compile_options(${library} PRIVATE ${FOEDUS_NO_FLOW_ERRORS})
 endfunction()
 
 # foedus_layer(<name> [FOLDER <subfolder>] [ROOMS <subfolder>...] [DEPENDS <layer>...])

@@ -81,16 +81,12 @@ function(foedus_cc_tests)
   endif()
   # Half of a test's compilation is these headers, and much of the rest is the optimizer's work on
   # assertions. With -O0, calls of inline functions slow some tests down by more than is saved. The
-  # build no longer shows that a test includes all that it uses. GCC's flow analysis gives false
-  # reports for code of precompiled headers, so its warnings are no errors in tests.
+  # build no longer shows that a test includes all that it uses.
   set(test_options -Og)
   if(FOEDUS_SANITIZE)
     set(test_options -O1)
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND test_options -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow
-      -Wno-error=stringop-overread -Wno-error=array-bounds -Wno-error=null-dereference)
-  endif()
+  list(APPEND test_options ${FOEDUS_NO_FLOW_ERRORS})
   # The target is a program because its flags have to be those of the tests.
   file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")

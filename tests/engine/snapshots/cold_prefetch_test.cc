@@ -139,12 +139,12 @@ class ColdPrefetchTest : public ::testing::Test {
     for (std::uint64_t i = 0; i < kRows; i += 128) EXPECT_EQ(get(txn, life, kind, i), row_of(i));
   }
   // Counts the reads, and those that were not announced.
-  void watch() {
+  void watch(FailingDevice* device) {
     read_ = surprises_ = 0;
-    device_.set_observer([this](const testing::CallSeen& call) {
+    device->set_observer([this, device](const testing::CallSeen& call) {
       if (call.kind != Call::kRead) return;
       ++read_;
-      if (!device_.was_announced(call.name, call.offset)) ++surprises_;
+      if (!device->was_announced(call.name, call.offset)) ++surprises_;
     });
   }
 
@@ -152,7 +152,7 @@ class ColdPrefetchTest : public ::testing::Test {
   void expect_announced(Txn& txn, const Life& life, Kind kind) {
     SCOPED_TRACE(static_cast<int>(kind));
     warm(txn, life, kind);
-    watch();
+    watch(&device_);
     for (std::uint64_t i = kApart; i < kRows; i += kApart) prefetch(txn, life, kind, i);
     EXPECT_EQ(read_, 0u);
     for (std::uint64_t i = kApart; i < kRows; i += kApart) {
@@ -208,7 +208,7 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_keys_to_come) {
     requests[i].key = keys[i];
     requests[i].out = std::as_writable_bytes(std::span(rows[i]));
   }
-  watch();
+  watch(&device_);
   must(txn.get_many(life.tree, requests));
   EXPECT_GT(read_, 15u);
   EXPECT_EQ(surprises_, 0u);
@@ -228,13 +228,7 @@ TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
       const std::unique_ptr<FailingDevice> device = device_.copy();
       Life life(device.get());
       Txn txn = life.begin(0, isolation);
-      std::uint64_t read = 0;
-      std::uint64_t surprises = 0;
-      device->set_observer([&](const testing::CallSeen& call) {
-        if (call.kind != Call::kRead) return;
-        ++read;
-        if (!device->was_announced(call.name, call.offset)) ++surprises;
-      });
+      watch(device.get());
       std::uint64_t rows = 0;
       for (const Row& row : txn.scan(life.tree, "", "", {.reverse = reverse})) {
         const std::uint64_t i = reverse ? kRows - 1 - rows : rows;
@@ -243,8 +237,8 @@ TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
       }
       device->set_observer(nullptr);
       EXPECT_EQ(rows, kRows);
-      EXPECT_GT(read, 100u);
-      EXPECT_LE(surprises, 16u);
+      EXPECT_GT(read_, 100u);
+      EXPECT_LE(surprises_, 16u);
       must(txn.commit());
     }
   }
@@ -257,13 +251,7 @@ TEST_F(ColdPrefetchTest, scans_of_hash_storages_announce_the_reads_of_pages_to_c
       const std::unique_ptr<FailingDevice> device = device_.copy();
       Life life(device.get());
       Txn txn = life.begin(0, isolation);
-      std::uint64_t read = 0;
-      std::uint64_t surprises = 0;
-      device->set_observer([&](const testing::CallSeen& call) {
-        if (call.kind != Call::kRead) return;
-        ++read;
-        if (!device->was_announced(call.name, call.offset)) ++surprises;
-      });
+      watch(device.get());
       std::uint64_t rows = 0;
       for (const Row& row : txn.scan(life.hash, {.limit = limit})) {
         EXPECT_EQ(row.payload.size(), kRowBytes);
@@ -271,12 +259,12 @@ TEST_F(ColdPrefetchTest, scans_of_hash_storages_announce_the_reads_of_pages_to_c
       }
       device->set_observer(nullptr);
       EXPECT_EQ(rows, limit);
-      EXPECT_LE(surprises, 4u);
+      EXPECT_LE(surprises_, 4u);
       if (limit == 1) {
-        EXPECT_LE(read, 6u);
+        EXPECT_LE(read_, 6u);
       }
       if (limit != 1) {
-        EXPECT_GT(read, 100u);
+        EXPECT_GT(read_, 100u);
       }
       must(txn.commit());
     }
@@ -322,7 +310,7 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_indexes_to_come) {
                    .offset = i == 1 ? 2u : 0u,
                    .out = std::as_writable_bytes(std::span(rows[i]))};
   }
-  watch();
+  watch(&device_);
   must(txn.get_many(life.array, requests));
   EXPECT_GT(read_, 15u);
   EXPECT_EQ(surprises_, 0u);
