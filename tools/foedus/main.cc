@@ -190,6 +190,26 @@ void add_records(Line* line) {
   scan->add_flag("--keys-only", data.has_keys_only, "no values");
 }
 
+void add_bench(Line* line) {
+  DataCommand& data = line->data;
+  CLI::App* const bench =
+      add_opening(line, "bench",
+                  "times reads and writes of a storage \"bench\", which it makes if it is missing");
+  add_json(bench, line);
+  bench
+      ->add_option("--runs", data.runs,
+                   "with commas: fillseq, fillrandom, fillsync, overwrite, readseq, readrandom, "
+                   "readwhilewriting, deleteseq, deleterandom")
+      ->delimiter(',');
+  bench->add_option("--rows", data.bench.rows, "keys, and operations of each run");
+  bench->add_option("--key-bytes", data.bench.key_bytes, "of each key");
+  bench->add_option("--value-bytes", data.bench.value_bytes, "of each value");
+  bench->add_option("--threads", data.bench.threads, "which share the operations");
+  bench->add_option("--batch", data.bench.batch, "operations of a transaction");
+  bench->add_option("--kind", data.kind, "masstree (default) or hash");
+  bench->add_option("--seed", data.bench.seed, "of the random keys and values");
+}
+
 // Adds the commands on a database as a whole.
 void add_wholes(Line* line) {
   DataCommand& data = line->data;
@@ -215,6 +235,7 @@ void add_wholes(Line* line) {
                    "all pages of files that an older backup has, not a sample");
   add_json(add_opening(line, "stats", "counters of the database, once it is open"), line);
   add_hex(add_opening(line, "shell", "reads commands, one a line"), line);
+  add_bench(line);
   line->add("explain", "the meaning of an error, by name or number, and what to do", {"ERROR"}, 0,
             {&data.error});
 }
@@ -266,10 +287,11 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"log", Verb::kLog},
                                                               {"snapshots", Verb::kSnapshots}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
-    {"get", DataVerb::kGet},     {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
-    {"erase", DataVerb::kErase}, {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
-    {"load", DataVerb::kLoad},   {"glean", DataVerb::kGlean}, {"backup", DataVerb::kBackup},
-    {"stats", DataVerb::kStats}, {"shell", DataVerb::kShell}, {"explain", DataVerb::kExplain}};
+    {"get", DataVerb::kGet},        {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase},    {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad},      {"glean", DataVerb::kGlean}, {"backup", DataVerb::kBackup},
+    {"stats", DataVerb::kStats},    {"shell", DataVerb::kShell}, {"bench", DataVerb::kBench},
+    {"explain", DataVerb::kExplain}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();

@@ -35,6 +35,8 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_stats(command, console);
     case DataVerb::kShell:
       return run_shell(command, console);
+    case DataVerb::kBench:
+      return run_bench(command, console);
     case DataVerb::kExplain:
       return run_explain(command, console);
   }

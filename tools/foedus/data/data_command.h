@@ -12,6 +12,7 @@
 
 #include "foedus-core/engine/setup/directory_names.h"
 #include "foedus/database.h"
+#include "tools/foedus/bench/runs.h"
 #include "tools/foedus/commands.h"
 #include "tools/foedus/data/any_storage.h"
 #include "tools/foedus/data/text_form.h"
@@ -30,6 +31,7 @@ enum class DataVerb : std::uint8_t {
   kBackup,
   kStats,
   kShell,
+  kBench,
   kExplain,  // opens no database
 };
 
@@ -47,7 +49,7 @@ struct DataCommand {
   DataVerb verb = DataVerb::kGet;
   engine::DirectoryNames directories;
   std::vector<std::string> options;  // "name=value", as foedus_options_set() takes them
-  bool is_json = false;              // glean, backup, stats
+  bool is_json = false;              // glean, backup, stats, bench
 
   std::string storage;  // in the text form
   std::string key;      // in `form`; arrays: a decimal number
@@ -67,6 +69,10 @@ struct DataCommand {
   bool is_merge = false;              // load: also into storages that exist
 
   std::string error;  // explain; empty: all
+
+  std::vector<std::string> runs;  // bench; empty: the usual ones
+  std::string kind;               // bench: masstree or hash; empty: masstree, or as it is there
+  BenchSetup bench;
 };
 
 // Runs a command. Results go to console->out, failures to console->err.
@@ -96,6 +102,7 @@ Result<ExitStatus> run_glean(const DataCommand& command, Console* console);
 Result<ExitStatus> run_backup(const DataCommand& command, Console* console);
 Result<ExitStatus> run_stats(const DataCommand& command, Console* console);
 Result<ExitStatus> run_shell(const DataCommand& command, Console* console);
+Result<ExitStatus> run_bench(const DataCommand& command, Console* console);
 Result<ExitStatus> run_explain(const DataCommand& command, Console* console);
 
 }  // namespace foedus::cli
