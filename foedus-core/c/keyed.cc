@@ -193,6 +193,18 @@ int foedus_erase(foedus_txn* txn, const foedus_storage* storage, const void* key
   });
 }
 
+int foedus_erase_range(foedus_txn* txn, const foedus_storage* masstree, const void* low,
+                       std::size_t low_bytes, const void* high, std::size_t high_bytes,
+                       std::uint64_t limit, std::uint64_t* erased, foedus_error* error) {
+  store(std::uint64_t{0}, erased);
+  return operate_on<Masstree>(txn, masstree, error, [&](Txn& open, const Masstree& tree) -> Status {
+    FOEDUS_TRY(const std::uint64_t count,
+               open.erase_range(tree, view_of(low, low_bytes), view_of(high, high_bytes), limit));
+    store(count, erased);
+    return {};
+  });
+}
+
 int foedus_write_rows(foedus_txn* txn, const foedus_storage* storage, int how, const void* rows,
                       std::size_t rows_bytes, std::size_t* done, foedus_error* error) {
   store(std::size_t{0}, done);

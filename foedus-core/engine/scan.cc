@@ -1,4 +1,5 @@
 // foedus/txn.h: scans.
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/txn_calls.h"
 #include "foedus/txn.h"
 
@@ -231,6 +232,24 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
 
 Scan Txn::scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options) {
   return scan(storage, prefix, prefix_end(prefix), options);
+}
+
+Result<std::uint64_t> Txn::erase_range(const Masstree& storage, std::string_view low,
+                                       std::string_view high, std::uint64_t limit) {
+  FOEDUS_CHECK(base::catching([&] { return engine::Call(slot_, turn_, storage).check(true); }));
+  std::uint64_t erased = 0;
+  Scan rows = scan(storage, low, high, {.limit = limit});
+  for (const Row& row : rows) {
+    FOEDUS_SYNC_POINT("txn:erase_scanned");
+    const Status status = erase(storage, row.key);
+    // Another transaction has erased the row since the scan has read it: that read is not valid
+    // any more. Or the storage was dropped.
+    if (status.code() == ErrorCode::kNotFound) FOEDUS_CHECK(verify());
+    FOEDUS_CHECK(status);
+    ++erased;
+  }
+  if (const auto failure = rows.failure()) return *failure;
+  return erased;
 }
 
 namespace {

@@ -156,6 +156,9 @@ static void use_autocommit(struct handles* h) {
   OK(foedus_get_many(each, h->hash, many, 2, error));
   EXPECT(many[0].found == 0 && many[1].found == 1 && many[1].payload_bytes == 8);
   OK(foedus_prefetch(each, h->hash, "k", 1, error));
+  uint64_t erased = 7;
+  OK(foedus_erase_range(each, h->tree, "x", 1, "y", 1, FOEDUS_NO_LIMIT, &erased, error));
+  EXPECT(erased == 0);
   OK(foedus_erase(each, h->hash, "k", 1, error));
   EXPECT(foedus_get(each, h->hash, "k", 1, payload, 8, &bytes, error) == FOEDUS_NOT_FOUND);
   OK(foedus_append(each, h->events, "first", 5, error));

@@ -328,6 +328,13 @@ FOEDUS_API int foedus_increment(foedus_txn* txn, const foedus_storage* storage, 
 FOEDUS_API int foedus_erase(foedus_txn* txn, const foedus_storage* storage, const void* key,
                             size_t key_bytes, foedus_error* error);
 
+// Erases the rows of a Master-Tree with low <= key < high, the lowest `limit` of them. An empty
+// `high` is above every key. *erased becomes the number of rows, and may be NULL.
+// FOEDUS_TOO_LARGE: the rows are more than a transaction can write; use a limit, and more calls.
+FOEDUS_API int foedus_erase_range(foedus_txn* txn, const foedus_storage* masstree, const void* low,
+                                  size_t low_bytes, const void* high, size_t high_bytes,
+                                  uint64_t limit, uint64_t* erased, foedus_error* error);
+
 // ---- many rows in one call, for bindings -------------------------------------------------------
 // Rows lie one after another without gaps. Each is: the key's size and the payload's size, both as
 // uint32_t in the machine's byte order, then the key, then the payload.

@@ -319,6 +319,13 @@ class Txn {
   // is a string. failure() is kTooLarge if `prefix` is over kMaxKeyBytes; its other codes are those
   // of scan().
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
+  // Erases the rows with low <= key < high, the lowest `limit` of them, and returns how many these
+  // are. An empty `high` is above every key. A row that another transaction inserts into the range
+  // before this one commits is a conflict. kTooLarge: the rows are more than a transaction can
+  // write (some 100,000 with the default log buffer); the transaction has erased the lowest of
+  // them. To erase more, call transact() with a limit of some thousands until fewer are erased.
+  Result<std::uint64_t> erase_range(const Masstree& storage, std::string_view low,
+                                    std::string_view high, std::uint64_t limit = ~std::uint64_t{0});
 
   // ---- hash ----------------------------------------------------------------------------------
 

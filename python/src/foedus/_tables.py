@@ -245,6 +245,26 @@ class Masstree(KeyedTable):
     ([('Parma', 1)], ['Orsay', 'Pilotta'])
     """
 
+    def erase_range(self, low: Any = None, high: Any = None, limit: Optional[int] = None) -> int:
+        """Erases the rows with low <= key < high, the lowest `limit` of them; returns how many.
+
+        TooLarge: more rows than one transaction can write. Erase them with a limit of some
+        thousands, in several calls.
+
+        >>> t = db.masstree("days", key=int)
+        >>> t.update({day: b"x" for day in range(10)})
+        >>> t.erase_range(3, 7), t.erase_range(limit=2), list(t.keys())
+        (4, 2, [2, 7, 8, 9])
+        """
+        bound = getattr(self._storage.key, "encode_bound", self._storage.key.encode)
+        low_key = b"" if low is None else bound(low)
+        high_key = b"" if high is None else bound(high)
+        erased = ffi.new("uint64_t*")
+        check(lib.foedus_erase_range(self._txn, self._handle, low_key, len(low_key), high_key,
+                                     len(high_key), _NO_LIMIT if limit is None else limit, erased,
+                                     memory().error))
+        return int(erased[0])
+
     def items(self, low: Any = None, high: Any = None, *, prefix: Any = None, reverse: bool = False,
               limit: Optional[int] = None) -> Iterator[tuple[Any, Any]]:
         """The rows with low <= key < high, or whose keys begin with `prefix`, in order."""
