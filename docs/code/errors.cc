@@ -31,7 +31,8 @@ foedus::Status errors(const std::string& dir) {
   FOEDUS_CHECK(expect(unknown == -1, "a missing key"));
   const auto wrong = age_of(db, users, "ada");
   FOEDUS_CHECK(expect(wrong.code() == foedus::ErrorCode::kInvalidArgument, "a row of 8 bytes"));
-  FOEDUS_CHECK(expect(told.find("'users': the payload has") != std::string::npos, "the message"));
+  FOEDUS_CHECK(expect(told.find("'users' at key \"ada\": the payload has") != std::string::npos,
+                      "the message"));
   return db.close();
 }
 
