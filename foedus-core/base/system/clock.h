@@ -13,7 +13,7 @@ std::uint64_t system_now_us();
 std::uint64_t thread_cpu_us();
 
 // The processor's time-stamp counter, and how far it goes on in a nanosecond, which the first call
-// measures in some 2 ms. For waits that are shorter than the system's clocks can tell.
+// measures in some 0.3 ms. For times that are shorter than the system's clocks can tell.
 std::uint64_t system_ticks();
 double system_ticks_per_ns();
 
