@@ -111,10 +111,23 @@ void put_soc(const SocStats& of, base::Json* json) {
   json->end_object();
 }
 
+void put_histogram(std::string_view name, const Histogram& of, base::Json* json) {
+  json->begin_object(name);
+  FOEDUS_PUT(count);
+  FOEDUS_PUT(sum);
+  for (const stats::Quantile& quantile : stats::kQuantiles) {
+    json->number(quantile.name, of.quantile(quantile.part));
+  }
+  json->end_object();
+}
+
 void put_stats(const Stats& of, base::Json* json) {
   json->begin_object();
   for (const stats::Field<Stats>& field : stats::kFields) {
     json->number(field.name, of.*field.member);
+  }
+  for (const stats::HistogramField& field : stats::kHistograms) {
+    put_histogram(field.name, of.*field.member, json);
   }
   put_conflicts(of.conflicts, json);
   json->number("snapshot", of.snapshot);

@@ -173,6 +173,7 @@ struct Database::TransactFrame {
 
   engine::EngineSession* const session;
   const TransactFrame* const outer;
+  std::uint32_t tries = 0;
   static thread_local constinit const TransactFrame* innermost;
 };
 
@@ -188,6 +189,7 @@ Database::TransactFrame::~TransactFrame() {
   session->rollback();
   session->forget_retry();
   session->set_in_transact(false);
+  session->note_tries(tries);
   const std::uint64_t owed_bytes = session->take_owed_bytes();
   engine::Engine& engine = session->engine();
   engine.sessions().release(session);
@@ -264,7 +266,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   FOEDUS_TRY(Epoch covered, base::catching([&] { return engine_->wait_to_begin(options); }));
   FOEDUS_TRY(engine::EngineSession* const session,
              base::catching([&] { return engine_->sessions().claim(options.timeout_us); }));
-  const TransactFrame frame(session);
+  TransactFrame frame(session);
 
   // Only serializable transactions allocate volatile pages. A transaction of another isolation that
   // finds no memory lacks something else, which a glean does not free.
@@ -275,6 +277,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
     if (tries > 1) {
       FOEDUS_TRY(covered, base::catching([&] { return engine_->wait_to_begin(options); }));
     }
+    frame.tries = tries;
     session->clear_has_committed();
     Status status = try_once(session, function, argument, options, tries, covered);
     if (status.is_ok() || session->has_committed()) return status;

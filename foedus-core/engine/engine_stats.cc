@@ -22,6 +22,7 @@ Stats Engine::stats() const {
     stats.log_buffer_bytes += session.ring_bytes();
     stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
     session.add_stats(&stats.socs[session.soc()]);
+    session.add_times(&stats);
   });
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();

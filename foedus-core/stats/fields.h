@@ -63,4 +63,30 @@ inline constexpr Field<Stats> kFields[] = {
      &Stats::write_limit_bytes_per_s},
 };
 
+// A member that is a histogram. In the text for Prometheus it has a bucket for each power of two
+// from the first to the last of these, whose borders are borders of the histogram's buckets, too.
+struct HistogramField {
+  std::string_view name;  // of the member; ends with _ns if the values are nanoseconds
+  std::string_view help;
+  Histogram Stats::*member;
+  unsigned first_power;
+  unsigned last_power;
+};
+
+inline constexpr HistogramField kHistograms[] = {
+    {"transaction_ns", "Times of committed transactions, without waits for durability; sampled.",
+     &Stats::transaction_ns, 8, 37},
+    {"durable_wait_ns", "Waits of synchronous commits for the device.", &Stats::durable_wait_ns, 12,
+     37},
+    {"transact_tries", "Tries of calls of transact() and snapshot().", &Stats::transact_tries, 0,
+     10},
+};
+
+// The quantiles in texts that have no buckets.
+struct Quantile {
+  std::string_view name;
+  double part;
+};
+inline constexpr Quantile kQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}};
+
 }  // namespace foedus::stats

@@ -25,6 +25,34 @@ class Text {
     out_.append(sort == Sort::kCounter ? " counter\n" : " gauge\n");
   }
 
+  // Writes a histogram whole. Its metric has the name of its member, in seconds if that is of time.
+  void histogram(const stats::HistogramField& field, const Histogram& of) {
+    std::string_view name = field.name;
+    const bool is_time = name.ends_with("_ns");
+    if (is_time) name.remove_suffix(3);
+    std::string metric = "foedus_";
+    metric.append(name).append(is_time ? "_seconds" : "");
+    out_.append("# HELP ").append(metric).append(" ").append(field.help).append("\n");
+    out_.append("# TYPE ").append(metric).append(" histogram\n");
+    const auto value_of = [&](std::uint64_t value) {
+      return is_time ? seconds_of(value) : std::to_string(value);
+    };
+    const auto add_bucket = [&](const std::string& border, std::uint64_t values) {
+      out_.append(metric).append("_bucket{le=\"").append(border).append("\"} ");
+      out_.append(std::to_string(values)).append("\n");
+    };
+    std::uint64_t values = 0;
+    std::size_t bucket = 0;
+    for (unsigned power = field.first_power; power <= field.last_power; ++power) {
+      const std::uint64_t border = std::uint64_t{1} << power;
+      while (Histogram::upper_bound(bucket) <= border) values += of.buckets[bucket++];
+      add_bucket(value_of(border), values);
+    }
+    add_bucket("+Inf", of.count);
+    out_.append(metric).append("_sum ").append(value_of(of.sum)).append("\n");
+    out_.append(metric).append("_count ").append(std::to_string(of.count)).append("\n");
+  }
+
   void sample(std::uint64_t value) { end_sample(value); }
   // Writes a sample with one label, or with two.
   void sample(std::string_view label, std::string_view of, std::uint64_t value) {
@@ -46,6 +74,11 @@ class Text {
   std::string take() { return std::move(out_); }
 
  private:
+  static std::string seconds_of(std::uint64_t ns) {
+    const std::string fraction = std::to_string(1'000'000'000 + ns % 1'000'000'000);
+    return std::to_string(ns / 1'000'000'000).append(".").append(fraction, 1);
+  }
+
   // A value of a label is text in UTF-8: other bytes are written as \xNN, in ASCII.
   void add_label(std::string_view label, std::string_view of) {
     constexpr char kHex[] = "0123456789abcdef";
@@ -110,6 +143,9 @@ std::string to_prometheus(const Stats& of) {
   for (const stats::Field<Stats>& field : stats::kFields) {
     text.begin(field.name, field.sort, field.help);
     text.sample(of.*field.member);
+  }
+  for (const stats::HistogramField& field : stats::kHistograms) {
+    text.histogram(field, of.*field.member);
   }
   text.begin("conflicts", Sort::kCounter, "Conflicts of transactions.");
   for_each_reason(of.conflicts, [&](std::string_view reason, std::uint64_t count) {

@@ -55,7 +55,8 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .turn = &slot_->turn,
                 .memory = parts.shape.memory}),
       touches_(parts.runtime, parts.topology),
-      random_(parts.shape.number + 1) {
+      random_(parts.shape.number + 1),
+      times_(parts.shape.number + 1) {
 #if defined(FOEDUS_CHECKED)
   constexpr bool kIsChecked = true;
 #else
@@ -102,6 +103,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
   if (options.isolation == Isolation::kSnapshot) [[unlikely]] {
     FOEDUS_CHECK(enter_snapshot(options, covered));
   }
+  times_.note_begin(is_retry);
   durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
@@ -206,10 +208,19 @@ Result<Ticket> EngineSession::commit_open() {
   }
   FOEDUS_CHECK(std::move(status));
   has_committed_ = true;
+  times_.note_commit(context_.isolation() == Isolation::kSerializable);
   owed_bytes_ += owed_bytes;
   const Ticket ticket(parts_.durability, epoch);
-  if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
+  if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(wait_durable(ticket));
   return ticket;
+}
+
+Status EngineSession::wait_durable(const Ticket& ticket) {
+  if (ticket.is_durable()) return {};
+  const std::uint64_t begin = base::system_ticks();
+  FOEDUS_CHECK(ticket.wait_durable());
+  times_.note_wait(begin);
+  return {};
 }
 
 void EngineSession::add_stats(SocStats* stats) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "foedus-core/base/system/clock.h"
+#include "foedus-core/engine/pace/txn_times.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "foedus-core/engine/sessions/session_slot.h"
 #include "foedus-core/engine/sessions/touch_count.h"
@@ -125,6 +126,8 @@ class EngineSession final : private log::RingSource {
   // Adds the session to the counts of its SOC: pages taken and touched, local and remote. Any
   // thread.
   void add_stats(SocStats* stats) const;
+  // Adds the times of the session's transactions. Any thread.
+  void add_times(Stats* stats) const { times_.add_stats(stats); }
   // Returns the current size of the log buffer. Any thread.
   std::uint64_t ring_bytes() const { return ring_bytes_.load_relaxed(); }  // order: a statistic
 
@@ -168,6 +171,8 @@ class EngineSession final : private log::RingSource {
   // transaction, and Txn::commit() is refused.
   bool is_in_transact() const { return in_transact_; }
   void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
+  // Called at the end of transact(), with the number of its tries.
+  void note_tries(std::uint32_t tries) { times_.note_tries(tries); }
   // Returns whether the function that transact() runs has called Txn::rollback() in this try.
   bool wants_rollback() const { return wants_rollback_; }
   void set_wants_rollback() { wants_rollback_ = true; }
@@ -184,6 +189,7 @@ class EngineSession final : private log::RingSource {
   Status begin_with_touch(const TxnOptions& options);
   Status reacquire();
   Result<Ticket> commit_open();
+  Status wait_durable(const Ticket& ticket);
   Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.
   void leave_snapshot();
@@ -222,6 +228,7 @@ class EngineSession final : private log::RingSource {
   bool in_transact_ = false;
   bool wants_rollback_ = false;
   std::vector<std::unique_ptr<ScanCursor>> free_cursors_;
+  TxnTimes times_;  // last: its histograms are large, and mostly cold
 };
 
 }  // namespace foedus::engine

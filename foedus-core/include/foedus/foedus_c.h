@@ -143,7 +143,8 @@ FOEDUS_API int foedus_wait_recovered(foedus_db* db, uint64_t timeout_us, foedus_
 
 // The next ones return JSON text, ended by a zero byte, to be freed with foedus_free(); bytes of
 // names from 0x80 on are U+0080 .. U+00FF. Members are named as those of the structs in
-// foedus/database.h, stats.h and options.h, in groups as there.
+// foedus/database.h, stats.h and options.h, in groups as there. A histogram is an object of count,
+// sum, and the quantiles p50, p99 and p999.
 FOEDUS_API int foedus_storages(const foedus_db* db, char** json, foedus_error* error);
 FOEDUS_API int foedus_snapshots(const foedus_db* db, char** json, foedus_error* error);
 FOEDUS_API int foedus_stats(const foedus_db* db, char** json, foedus_error* error);

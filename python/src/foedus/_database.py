@@ -405,7 +405,12 @@ class Database:
         return self._facts(lib.foedus_snapshots)  # type: ignore[no-any-return]
 
     def stats(self) -> dict[str, Any]:
-        """Counters since the database was opened."""
+        """Counters since the database was opened, and quantiles of times in nanoseconds.
+
+        >>> tries = db.stats()["transact_tries"]
+        >>> tries["p50"] <= tries["p99"] <= tries["p999"]
+        True
+        """
         return self._facts(lib.foedus_stats)  # type: ignore[no-any-return]
 
     def prometheus(self) -> str:

@@ -25,6 +25,7 @@ TEST(WholesTest, glean_makes_a_snapshot_and_reports) {
   DataCommand stats = rig.command(DataVerb::kStats);
   stats.is_json = true;
   reply = reply_to(stats);
+  EXPECT_NE(reply.out.find("\"transaction_ns_p99\":0,"), reply.out.npos) << reply.out;
   EXPECT_NE(reply.out.find("\"storages\":[{\"name\":\"tree\",\"kind\":\"masstree\""),
             reply.out.npos)
       << reply.out;

@@ -124,6 +124,14 @@ void write_stats(const Database& db, bool is_json, std::ostream* out) {
   Numbers numbers(out, is_json);
   for (const stats::Field<Stats>& field : stats::kFields)
     numbers.add(field.name, now.*field.member);
+  for (const stats::HistogramField& field : stats::kHistograms) {
+    const Histogram& of = now.*field.member;
+    const std::string name(field.name);
+    numbers.add(name + "_count", of.count);
+    for (const stats::Quantile& quantile : stats::kQuantiles) {
+      numbers.add(name + "_" + std::string(quantile.name), of.quantile(quantile.part));
+    }
+  }
   numbers.add_conflicts(now.conflicts);
   numbers.add("newest_snapshot", now.snapshot);
   numbers.add("covered_epoch", now.covered_epoch.number());
