@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/snapshot/files/orphaned_files.h"
 #include "gleaner/partitions.h"
 #include "gleaner/reduce/run_file.h"
@@ -40,6 +41,7 @@ Status Glean::sort(PartitionTable table) {
 
 Status Glean::sort_by(PartitionTable table, const StageClock& clock) {
   FOEDUS_INVARIANT(order_.covered <= order_.newest_seen, order_.covered.number());
+  FOEDUS_PROBE(glean_stage, static_cast<int>(GleanStage::kMap));
   table_.emplace(std::move(table));
   FOEDUS_CHECK(remove_orphaned_files());
   FOEDUS_CHECK(remove_orphaned_runs(order_.device));
@@ -66,6 +68,7 @@ Result<snapshot::Manifest> Glean::compose(GleanReport* report) {
 // (G41).
 Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
   const StageClock clock(order_.runtime);
+  FOEDUS_PROBE(glean_stage, static_cast<int>(GleanStage::kCompose));
   if (has_failed_) {  // G44
     FOEDUS_CHECK(sorted_->begin_streams());
     FOEDUS_CHECK(remove_orphaned_files());

@@ -24,7 +24,7 @@ from cpp_statements import CLOSING, OPENING, declares_in_condition, end_of, stat
 
 OPERATORS = ("statement", "condition", "error", "value")
 NO_EFFECT = re.compile(
-    r"(?:FOEDUS_INVARIANT|FOEDUS_SYNC_POINT)\(|static_cast<void>\(|\(void\)\w+;|$")
+    r"(?:FOEDUS_INVARIANT|FOEDUS_PROBE|FOEDUS_SYNC_POINT)\(|static_cast<void>\(|\(void\)\w+;|$")
 CHECK = re.compile(r"FOEDUS_CHECK\((.*)\);$", re.DOTALL)
 # Calls that do nothing but make an error.
 MAKES_ERROR = re.compile(

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::epoch {
@@ -180,6 +181,7 @@ std::uint64_t EpochClock::step() {
   current_.store_seq_cst(current + 1);
   base::fence_seq_cst();
   last_advance_us_ = now_us;
+  FOEDUS_PROBE(epoch_begin, current + 1);
   return try_publish(current) ? 0 : kLookAgainUs;
 }
 

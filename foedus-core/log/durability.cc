@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/base/user_call.h"
 
@@ -154,6 +155,7 @@ void DurabilityWaits::announce(Epoch epoch) {
     points = std::min(epoch.number() - durable().number(), kWaitPoints);
     // order: release, pairs with durable(): the device has all of it.
     durable_.store_release(epoch.number());
+    FOEDUS_PROBE(epoch_durable, epoch.number());
     while (!callbacks_.empty() && callbacks_.begin()->first <= epoch.number()) {
       due_.insert(callbacks_.extract(callbacks_.begin()));
       is_any_due = true;

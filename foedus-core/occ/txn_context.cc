@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 
 namespace foedus::occ {
 
@@ -107,6 +108,8 @@ Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std:
   }
   if (!is_doomed()) {
     doomed_ = reason;
+    FOEDUS_PROBE(txn_conflict, resources_.session, static_cast<int>(reason),
+                 storage == nullptr ? nullptr : storage->meta.name.c_str());
     const auto i = static_cast<std::size_t>(reason);
     Counters::count(&counters_.conflicts[i]);
     // order: relaxed, statistics.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/txn/commit_phases.h"
@@ -102,6 +103,7 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
 
 void rollback(occ::TxnContext* txn, bool will_retry) {
   FOEDUS_INVARIANT(txn->is_open());
+  FOEDUS_PROBE(txn_abort, txn->session());
   release_prepared(txn);
   txn->locks().release();
   occ::TxnContext::Counters::count(&txn->counters().rollbacks);

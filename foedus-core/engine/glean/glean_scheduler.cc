@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/clock.h"
 #include "foedus-core/base/system/sync_point.h"
 
@@ -109,7 +110,9 @@ std::uint64_t GleanScheduler::step() {
   if (!is_due(&drop) || !is_allowed) return step_idle();
   step_request_ = parts_.requests->newest();
   last_us_ = parts_.runtime->now_us();
+  FOEDUS_PROBE(glean_begin, parts_.forecast->log_behind());
   Status status = base::catching([&] { return last_until_us() == 0 ? run(drop) : run_last(); });
+  FOEDUS_PROBE(glean_end, static_cast<int>(status.code()));
   if (!status.is_ok()) parts_.operator_log->say_of_gleaner(LogLevel::kError, status);
   const bool is_full = status.code() == ErrorCode::kOutOfSpace;
   parts_.requests->answer(step_request_, std::move(status));
@@ -168,12 +171,14 @@ Status GleanScheduler::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = parts_.runtime->now_us();
   running.at({.stage = GleanStage::kInstall});
+  FOEDUS_PROBE(glean_stage, static_cast<int>(GleanStage::kInstall));
   (void)parts_.installer->take_cpu_us();  // discards the time of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(parts_.installer->install(manifest, drop, &report));
   FOEDUS_CHECK(parts_.installer->settle(manifest, before));
   const std::uint64_t installed_us = parts_.runtime->now_us();
   report.install_us = installed_us - install_us;
+  FOEDUS_PROBE(snapshot_installed, report.snapshot, report.covered.number(), report.pages_dropped);
   FOEDUS_CHECK(parts_.retention->reclaim_files(std::move(manifest), &report));
   report.reclaim_us = parts_.runtime->now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + parts_.installer->take_cpu_us();

@@ -7,6 +7,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/engine/setup/memory_shares.h"
 
@@ -64,7 +65,9 @@ Status Recovery::publish_found() {
 void Recovery::run() {
   FOEDUS_INVARIANT(!parts_.state->is_recovery_over());
   FOEDUS_SYNC_POINT("recovery:begin");
+  FOEDUS_PROBE(recovery_begin);
   Status status = base::catching([this] { return recover(); });
+  FOEDUS_PROBE(recovery_end, static_cast<int>(status.code()));
   manifest_.reset();
   unapplied_.reset();
   if (!status.is_ok()) {

@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/probe.h"
 #include "foedus-core/base/system/process.h"
 #include "foedus-core/engine/sessions/open_databases.h"
 #include "foedus-core/engine/sessions/operation_mark.h"
@@ -104,6 +105,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered, bool is_re
     FOEDUS_CHECK(enter_snapshot(options, covered));
   }
   times_.note_begin(is_retry);
+  FOEDUS_PROBE(txn_begin, parts_.shape.number);
   durability_ = options.durability.value_or(parts_.options->durability);
   wants_rollback_ = false;
   old_rings_.clear();
@@ -209,6 +211,7 @@ Result<Ticket> EngineSession::commit_open() {
   FOEDUS_CHECK(std::move(status));
   has_committed_ = true;
   times_.note_commit(context_.isolation() == Isolation::kSerializable);
+  FOEDUS_PROBE(txn_commit, parts_.shape.number, epoch.number());
   owed_bytes_ += owed_bytes;
   const Ticket ticket(parts_.durability, epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(wait_durable(ticket));
@@ -220,6 +223,7 @@ Status EngineSession::wait_durable(const Ticket& ticket) {
   const std::uint64_t begin = base::system_ticks();
   FOEDUS_CHECK(ticket.wait_durable());
   times_.note_wait(begin);
+  FOEDUS_PROBE(txn_durable, parts_.shape.number);
   return {};
 }
 
