@@ -291,6 +291,7 @@ static void use_facts(struct handles* h, const char* backup) {
   expect_part(json, "[{\"number\":1,");
   OK(foedus_stats(h->db, &json, error));
   expect_part(json, "\"commits\":");
+  OK(foedus_stats(h->db, &json, error));
   expect_part(json, "\"transact_tries\":{\"count\":");
   OK(foedus_prometheus(h->db, &json, error));
   expect_part(json, "# TYPE foedus_commits_total counter\nfoedus_commits_total ");
