@@ -37,6 +37,57 @@ ROW = "foedus: a row type must be trivially copyable: serialise it, or pass byte
 ADDRESS = "foedus: a row type cannot be a pointer or a view"
 SUCCESS = "foedus: a Result<bool> is asked for success by is_ok(), for its bool by value()"
 
+# The types of the mistakes with tables, and of what is right.
+TABLES = """#include <foedus/table.h>
+struct Man { char city[8]; int born; double height; std::vector<double> sizes; };
+template <> struct foedus::Codec<Man> {
+  static void encode(const Man&, std::string*) {}
+  static foedus::Result<Man> decode(std::string_view) { return Man(); }
+};
+template <typename... I> using Men = Table<int, Man, I...>;
+using Town = Index<"town", &Man::city>;
+using Size = UniqueIndex<"size", [](const Man& m) { return std::tuple(m.height, m.born); }>;
+using Dot = Index<"a.b", &Man::born>;
+using OfItem = Index<"a", &Item::a>;
+using Address = Index<"a", [](const Man& m) { return &m; }>;
+"""
+NO_ROW = "foedus: the row of a table is trivially copyable"
+TABLE_MISTAKES = (
+    ("auto f1(Database& d) { return Table<int, Rich<1>>::open(d, \"t\"); }", NO_ROW),
+    ("auto f2(Database& d) { return Table<int, int*>::open(d, \"t\"); }", NO_ROW),
+    ("auto f3(Database& d) { return Table<std::string_view, int>::open(d, \"t\"); }",
+     "foedus: the key of a table is"),
+    ("auto f4(Database& d) { return Men<Dot>::open(d, \"t\"); }",
+     "foedus: the name of an index has 1 to 62 bytes and no '.'"),
+    ("auto f5(Database& d) { return Men<Town, Index<\"town\", &Man::born>>::open(d, \"t\"); }",
+     "foedus: two indexes of a table have the same name"),
+    ("auto f6(Database& d) { return Men<OfItem>::open(d, \"t\"); }",
+     "foedus: the extractor of an index takes a const RowType&"),
+    ("auto f7(Database& d) { return Men<Address>::open(d, \"t\"); }",
+     "foedus: the extractor of an index returns a part of a key"),
+    ("auto f8(Txn& t, Men<Town> m) { return m.find<\"city\">(t, \"Rome\"); }",
+     "foedus: the table has no index of this name"),
+    ("auto f9(Txn& t, Men<Town> m) { return m.find<\"town\">(t, 5); }",
+     "foedus: a part that is looked for has another kind than its column"),
+    ("auto f10(Txn& t, Men<Town> m) { return m.find<\"town\">(t, std::tuple(\"Rome\", 5)); }",
+     "foedus: more parts are looked for than there are columns"),
+    ("auto f11(Txn& t, Men<Town> m) { return m.find_unique<\"town\">(t, \"Rome\"); }",
+     "foedus: find_unique() is for a UniqueIndex"),
+    ("auto f12(Txn& t, Men<Size> m) { return m.find_unique<\"size\">(t, 1); }",
+     "foedus: find_unique() takes all columns of its index"),
+    ("auto f13(Txn& t, Men<Size> m) { return m.modify(t, 1, [](Man&) { return 1; }); }",
+     "foedus: the function of modify() returns foedus::Status or nothing"),
+)
+TABLES_CORRECT = TABLES + """
+Status h(Txn& t, const Men<Town, Size, Index<"sizes", &Man::sizes>>& men) {
+  for (const auto& [key, man] : men.find_range<"sizes">(t, 1, kUnbounded)) (void)(key + man.born);
+  FOEDUS_TRY(const auto tall, men.find_unique<"size">(t, std::tuple(2, 1990)));
+  FOEDUS_CHECK(men.modify(t, tall.key, [](Man& man) { ++man.born; }));
+  FOEDUS_TRY(const auto count, men.count<"town">(t, std::string("Rome")));
+  return count == 0 ? men.erase(t, 1) : men.put(t, 1, Man());
+}
+"""
+
 # Functions with a mistake each, and the one line that the compiler has to say about it. Those of a
 # list are compiled at once.
 MISTAKES = (
@@ -134,9 +185,11 @@ class HeadersTest(unittest.TestCase):
 
     def test_a_mistake_with_a_type_is_one_line(self):
         compiler = compiler_of_build()
+        groups = [(BEGIN, mistakes) for mistakes in MISTAKES] + [(BEGIN + TABLES, TABLE_MISTAKES)]
         answers = in_parallel(errors_of, [
-            (BEGIN + "\n".join(code for code, _ in mistakes), compiler) for mistakes in MISTAKES])
-        for mistakes, errors in zip(MISTAKES, answers):
+            (begin + "\n".join(code for code, _ in mistakes), compiler)
+            for begin, mistakes in groups])
+        for (_, mistakes), errors in zip(groups, answers):
             with self.subTest(mistakes[0][0]):
                 self.assertEqual(len(errors), len(mistakes), "\n".join(errors))
                 for message in {message for _, message in mistakes}:
@@ -176,6 +229,7 @@ class HeadersTest(unittest.TestCase):
         names = sorted((name for name in os.listdir(os.path.join(INCLUDE, "foedus"))
                         if name.endswith(".h")), reverse=True)
         code = "".join(f"#include <foedus/{name}>\n" for name in names) + readme + BEGIN + CORRECT
+        code += TABLES_CORRECT
         work = [(code, compiler, *WARNINGS) for compiler in compilers()]
         for (_, compiler, *_), errors in zip(work, in_parallel(errors_of, work)):
             with self.subTest(compiler):
