@@ -22,27 +22,33 @@ namespace foedus::internal {
 namespace {
 
 // A batch ends after this many rows, or bytes of entries.
-constexpr std::size_t kRowsMax = 256;
+constexpr std::size_t kRowsMax = 256;  // a power of 16
 constexpr std::size_t kBytesMax = 64u << 10;
+// A batch that conflicts so often is tried with fewer rows.
+constexpr std::uint32_t kTriesMax = 20;
 
 }  // namespace
 
 Status TableStorages::fill(Database& db) const {
   return base::catching([&]() -> Status {
-    // Losing batches, and the mark, in a crash means filling again.
-    const TxnOptions options{.durability = Durability::kAsync};
     std::size_t rows_max = kRowsMax;
+    // Losing batches, and the mark, in a crash means filling again.
+    TxnOptions options{.durability = Durability::kAsync, .tries_max = kTriesMax};
     std::optional<std::string> from = std::string();
     while (from.has_value()) {
+      if (rows_max == 1) options.tries_max = TxnOptions().tries_max;
       Result<std::optional<std::string>> next =
           db.transact([&](Txn& txn) { return fill_batch(txn, rows_max, *from); }, options);
-      if (next.code() == ErrorCode::kTooLarge && rows_max > 1) {
-        rows_max = 1;  // LogOptions::buffer_bytes may be too small for more
-        continue;
+      if (next.is_ok()) {
+        from = *std::move(next);
+      } else if (rows_max > 1 &&
+                 (next.code() == ErrorCode::kConflict || next.code() == ErrorCode::kTooLarge)) {
+        rows_max /= 16;  // too many writers, or too small a LogOptions::buffer_bytes
+      } else {
+        return next.status();
       }
-      FOEDUS_CHECK(next);
-      from = *std::move(next);
     }
+    options.tries_max = TxnOptions().tries_max;
     return db.transact([&](Txn& txn) { return mark_complete(txn); }, options);
   });
 }

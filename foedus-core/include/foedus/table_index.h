@@ -39,6 +39,10 @@ struct IndexName {
 //   a range of one of these            an entry for each different element, perhaps none
 // It depends on the row alone, returns the same each time, and may return views of the row.
 //
+// Entries are keys of a Master-Tree, which takes a page of memory for each eight bytes that two
+// keys have in common at their begin. For long strings of which many are equal, index a few of
+// their first bytes, or a hash: the rows that find() returns can be compared.
+//
 // The columns of an index are recorded by kind, not by what they mean. So **a changed extractor
 // needs a new name of the index**: under the old name, rows of before would keep their entries.
 template <IndexName kName, auto kExtractor>
