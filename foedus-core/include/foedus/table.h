@@ -94,10 +94,10 @@ class Table {
   // has another type of key; an index has another uniqueness or other kinds of columns; or the
   // table has an index that is not in `Indexes` (drop_index() removes it). Types of rows and
   // extractors are not recorded: a changed extractor needs a new name of its index.
-  // kAlreadyExists: two rows have the same value of a new unique index, which was removed again.
-  // kTooLarge: the entry of a row is too large for its new index, which was not completed.
-  // kCorruption: a row cannot be decoded, or a storage of the table is missing.
-  // Also the errors of open_masstree(), transact() and drop_storage().
+  // kAlreadyExists: two rows have the same value of a new unique index. kTooLarge: the entry of a
+  // row is too large for a new index. kCorruption, and what Codec::decode() returns: a row cannot
+  // be decoded. After these, the indexes that were not complete are removed again. kCorruption also
+  // if the rows are missing. Also the errors of open_masstree(), transact() and drop_storage().
   static Result<Table> open(Database& db, std::string_view name, const TableOptions& options = {}) {
     constexpr bool kIsValid = check();
     if constexpr (kIsValid) {
@@ -109,8 +109,8 @@ class Table {
     }
   }
   // Completes the indexes that are not, beside other transactions. Returns at once if all are
-  // complete. Errors: those of open(). The index stays after kAlreadyExists: the rows can be
-  // mended and fill() called again, or the index dropped.
+  // complete. Errors: those of open(), but the index stays. So the rows can be mended and fill()
+  // called again, or the index dropped.
   Status fill(Database& db) const { return storages_->fill(db); }
   // Compares the rows with all indexes, and returns kCorruption with the first difference.
   // kNotSupported: an index is not complete. Reads all of the table: use Database::snapshot().

@@ -200,6 +200,16 @@ TEST_F(TableFillTest, a_row_whose_entry_is_too_large_is_named) {
   must(Texts::open(*db_, "texts"));
 }
 
+TEST_F(TableFillTest, a_row_of_another_type_is_named) {
+  using Numbers = Table<std::uint64_t, std::uint64_t,
+                        Index<"self", [](const std::uint64_t& row) { return row; }>>;
+  const Status refused = Numbers::open(*db_, "crowd").status();
+  EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("its type has 8"), std::string::npos) << refused.message();
+  EXPECT_EQ(refused.storage(), "crowd");
+  must(Before::open(*db_, "crowd"));  // the index was removed again
+}
+
 // The least log buffer takes the entries of one row in one transaction, and not those of two.
 TEST(TableFillLogTest, large_entries_are_filled_row_by_row) {
   using Texts = Table<int, std::string>;
