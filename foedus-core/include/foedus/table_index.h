@@ -37,7 +37,8 @@ struct IndexName {
 //   a std::tuple of parts   an index of several columns; std::tie() copies nothing
 //   a std::optional of one of these    no entry where it is empty
 //   a range of one of these            an entry for each different element, perhaps none
-// It depends on the row alone, returns the same each time, and may return views of the row.
+// It depends on the row alone, returns the same each time, and may return views of the row. In a
+// header, it is not a lambda, which has another type in each source that includes the header.
 //
 // Entries are keys of a Master-Tree, which takes a page of memory for each eight bytes that two
 // keys have in common at their begin. For long strings of which many are equal, index a few of
