@@ -9,6 +9,7 @@
 namespace docs {
 
 foedus::Status modelling(const std::string& dir);
+foedus::Status tables(const std::string& dir);
 foedus::Status isolation(const std::string& dir);
 foedus::Status durability(const std::string& dir);
 foedus::Status errors(const std::string& dir);
