@@ -188,6 +188,7 @@ constexpr NamedOption kOptions[] = {
     FOEDUS_OPTION(snapshots_kept),
     FOEDUS_OPTION(socs),
     FOEDUS_OPTION(open_until),
+    FOEDUS_OPTION(operator_log_bytes),
     FOEDUS_OPTION(log.buffer_bytes),
     FOEDUS_OPTION(log.segment_bytes),
     FOEDUS_OPTION(log.loggers_per_soc),

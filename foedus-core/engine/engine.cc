@@ -14,6 +14,7 @@
 #include "foedus-core/engine/closed_directory.h"
 #include "foedus-core/engine/sessions/open_databases.h"
 #include "foedus-core/engine/setup/directories.h"
+#include "foedus-core/engine/setup/opening_lines.h"
 #include "foedus-core/engine/setup/options_check.h"
 
 namespace foedus::engine {
@@ -40,13 +41,25 @@ Options with_quiet_sink(Options options) {
   return options;
 }
 
+// Makes the file for messages, and its sink. Returns null if the user has a sink or wants no file.
+std::shared_ptr<OperatorFile> make_operator_file(base::Runtime* runtime, bool has_files,
+                                                 Options* options) {
+  if (!has_files || options->log_sink || options->operator_log_bytes == 0) return nullptr;
+  auto file = std::make_shared<OperatorFile>(runtime);
+  options->log_sink = [file](LogLevel level, std::string_view line) { file->say(level, line); };
+  return file;
+}
+
 }  // namespace
 
 Engine::Engine(Options options, const Environment& environment)
     : options_(with_quiet_sink(std::move(options))),
-      operator_log_(options_.log_sink),
       own_runtime_(environment.runtime == nullptr ? base::make_thread_runtime() : nullptr),
       runtime_(environment.runtime == nullptr ? own_runtime_.get() : environment.runtime),
+      operator_file_(make_operator_file(
+          runtime_, environment.device == nullptr && options_.log.kind == Logging::kFiles,
+          &options_)),
+      operator_log_(options_.log_sink),
       state_(runtime_) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
@@ -64,6 +77,7 @@ Status Engine::start(const Environment& environment) {
   FOEDUS_CHECK(make_memory());
   FOEDUS_CHECK(open_log());
   effective_.options = options_;
+  if (operator_file_ != nullptr) begin_operator_file();
   runtime_->start(clock_.get());
   runtime_->start(warmer_.get());
   if (watch_ != nullptr) runtime_->start(watch_.get());
@@ -76,6 +90,15 @@ Status Engine::start(const Environment& environment) {
   }
   state_.set_open();
   return options_.open_until == OpenUntil::kSnapshotReadable ? Status() : check_recovered();
+}
+
+// Begins to write messages to files, now that open() may write (E7), and tells what was opened.
+void Engine::begin_operator_file() {
+  effective_.options.log_sink = {};  // the user has set none
+  operator_file_->start(
+      options_.dir, options_.operator_log_bytes,
+      describe_opening(effective_, {.processors = topology_->processors(),
+                                    .physical_bytes = numa::physical_memory_bytes()}));
 }
 
 Status Engine::open_device(const Environment& environment) {
@@ -278,10 +301,13 @@ void Engine::stop_tasks() {
            watch_.get(), throttle, scheduler, clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
+  if (operator_file_ != nullptr) operator_file_->stop();
 }
 
 void Engine::abandon(std::unique_ptr<Engine> engine) {
-  engine->directories_.close();  // closes the child's descriptors; the parent keeps its lock
+  // Closes the child's descriptors; the parent keeps its lock.
+  engine->directories_.close();
+  if (engine->operator_file_ != nullptr) engine->operator_file_->abandon();
   Engine* const left = engine.release();
   // order: relaxed and acq_rel, no thread reads the list.
   left->next_abandoned_ = abandoned.load_relaxed();

@@ -37,6 +37,7 @@
 #include "foedus-core/engine/setup/directories.h"
 #include "foedus-core/engine/setup/memory_shares.h"
 #include "foedus-core/engine/setup/open_state.h"
+#include "foedus-core/engine/setup/operator_file.h"
 #include "foedus-core/engine/setup/operator_log.h"
 #include "foedus-core/engine/setup/session_memory.h"
 #include "foedus-core/engine/snapshots/snapshots.h"
@@ -138,6 +139,7 @@ class Engine {
  private:
   Engine(Options options, const Environment& environment);
   Status start(const Environment& environment);
+  void begin_operator_file();
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
@@ -155,9 +157,10 @@ class Engine {
   Options options_;
   const bool cache_borrows_ = options_.pages.cache_bytes == 0;  // read before zeroes are replaced
   EffectiveOptions effective_;
-  const OperatorLog operator_log_;
   const std::unique_ptr<base::Runtime> own_runtime_;  // null: the environment's is used
   base::Runtime* const runtime_;
+  const std::shared_ptr<OperatorFile> operator_file_;  // null: messages go elsewhere, or nowhere
+  const OperatorLog operator_log_;
   OpenState state_;
   OpenedDirectories directories_;  // empty: the device is the environment's
   device::Device* device_ = nullptr;

@@ -35,7 +35,8 @@ class TestDirectory {
   std::string path_;
 };
 
-// Most tests recover the log, so closing the database makes no snapshot of it.
+// Most tests recover the log, so closing the database makes no snapshot of it. Many look at the
+// files of the database, so there is no LOG among these.
 inline Options small_options(const std::string& dir) {
   Options options;
   options.dir = dir;
@@ -45,6 +46,7 @@ inline Options small_options(const std::string& dir) {
   options.sessions_max = 32;
   options.epoch_interval_us = 1'000;
   options.glean.close_us = 0;
+  options.operator_log_bytes = 0;
   return options;
 }
 

@@ -42,6 +42,8 @@ double measure_ticks_per_ns() {
 
 std::uint64_t system_now_us() { return now_of(CLOCK_MONOTONIC); }
 
+std::uint64_t system_wall_us() { return now_of(CLOCK_REALTIME); }
+
 std::uint64_t thread_cpu_us() { return now_of(CLOCK_THREAD_CPUTIME_ID); }
 
 std::uint64_t system_ticks() { return __builtin_ia32_rdtsc(); }

@@ -9,6 +9,9 @@ namespace foedus::base {
 // Microseconds of the system's monotonic clock.
 std::uint64_t system_now_us();
 
+// Microseconds since 1970 in UTC, for people: this clock may be set, and run backwards.
+std::uint64_t system_wall_us();
+
 // Microseconds of processor time that the calling thread has had. A system call.
 std::uint64_t thread_cpu_us();
 

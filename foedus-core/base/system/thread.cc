@@ -54,4 +54,9 @@ void Thread::join() {
   FOEDUS_INVARIANT(failed == 0, failed);
 }
 
+std::string thread_name() {
+  char name[16] = "";
+  return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 ? name : "";
+}
+
 }  // namespace foedus::base

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <functional>
+#include <string>
 
 namespace foedus::base {
 
@@ -26,5 +27,8 @@ class Thread {
   const std::function<void()> run_;
   pthread_t thread_;
 };
+
+// Returns the name that the system shows for the calling thread.
+std::string thread_name();
 
 }  // namespace foedus::base

@@ -165,6 +165,9 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
   FOEDUS_CHECK(check_facilities(options));
   FOEDUS_CHECK(check_nvm(options));
+  if (options.operator_log_bytes != 0) {
+    FOEDUS_CHECK(in_range("operator_log_bytes", options.operator_log_bytes, 4'096, kAny));
+  }
   if (options.transaction_timeout_us != 0) {
     FOEDUS_CHECK(in_range("transaction_timeout_us", options.transaction_timeout_us, 1'000, kAny));
   }

@@ -11,6 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/device/posix/file_device.h"
+#include "foedus-core/device/posix/text_log.h"
 #include "foedus-core/engine/snapshots/backup_files.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/files/format.h"
@@ -28,7 +29,8 @@ Status refused_target(const std::string& what) {
 
 // A file that a user of a directory leaves there, whatever the directory is for.
 bool is_of_device(std::string_view name) {
-  return name == device::FileDevice::kLockName || name == device::FileDevice::kProbeName;
+  return name == device::FileDevice::kLockName || name == device::FileDevice::kProbeName ||
+         device::TextLog::is_name(name);
 }
 
 bool is_of_snapshot(std::string_view name) {

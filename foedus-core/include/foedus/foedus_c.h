@@ -111,7 +111,7 @@ FOEDUS_API int foedus_options_set(foedus_options* options, const char* name, con
                                   foedus_error* error);
 // `level`: 0 for information, 1 for a warning, 2 for an error. A line does not end with a zero
 // byte. `sink` is called from any thread, until the database is freed. It must not call into the
-// database. NULL: no messages.
+// database. NULL: none; messages go to the file LOG, see Options::operator_log_bytes.
 typedef void (*foedus_log_sink)(void* argument, int level, const char* line, size_t line_bytes);
 FOEDUS_API int foedus_options_set_log_sink(foedus_options* options, foedus_log_sink sink,
                                            void* argument, foedus_error* error);

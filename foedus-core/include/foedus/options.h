@@ -313,7 +313,14 @@ struct Options {
   std::uint32_t socs = 0;
 
   OpenUntil open_until = OpenUntil::kRecovered;
-  LogSink log_sink = {};  // empty: no messages
+  LogSink log_sink = {};  // empty: messages go to the file LOG, see below
+  // Size in bytes at which the file LOG in `dir` is full, which has the messages for an operator if
+  // there is no log_sink. Its first lines say which version of the engine opened the database, with
+  // which options, and on which machine. The file before is LOG.1, then come LOG.2 and LOG.3; each
+  // open() and each full file begin a new LOG. A LOG that cannot be written is no error: stderr
+  // says so, and messages are lost. The engine never reads these files, and they may be removed. 0,
+  // or Logging::kNone: no file, and without log_sink no messages. Other values: at least 4096.
+  std::uint64_t operator_log_bytes = std::uint64_t{4} << 20;
 
   LogOptions log = {};
   PageOptions pages = {};
