@@ -42,7 +42,7 @@ class TxnTimes {
   // The mean of the gaps between measured transactions in a busy session. Two looks at the
   // time-stamp counter, some 50 cycles, are 2 % of a transaction of one read.
   static constexpr std::uint64_t kInterval = 16;
-  static constexpr std::uint64_t kBusyNs = 50'000;
+  static constexpr std::uint64_t kBusyNs = 1'000'000;
 
   // `seed`: differs between sessions.
   explicit TxnTimes(std::uint64_t seed);

@@ -112,7 +112,7 @@ struct Stats {
   std::uint64_t write_limit_bytes_per_s = 0;
   // Times of serializable transactions that committed, from the begin of the first try to the end
   // of the commit. Waits for durability and for the gleaner are no part of them. While a session
-  // begins more than some 20,000 transactions a second, one of about 16 is measured, and counts as
+  // begins more than some 1,000 transactions a second, one of about 16 is measured, and counts as
   // often as transactions began since the last measured one. So the count is near that of commits,
   // but no exact number.
   Histogram transaction_ns;
