@@ -21,7 +21,7 @@ namespace {
 using internal::IndexDefinition;
 using internal::TableDefinition;
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 Status refused(std::string text) {
   return Status::error(ErrorCode::kInvalidArgument, std::move(text));
@@ -51,7 +51,7 @@ Status check_names(std::string_view name, const TableDefinition& definition) {
     if (storage.size() > longest.size()) longest = std::move(storage);
   }
   if (longest.size() <= kMaxStorageNameBytes) return {};
-  return refused("the name " + quoted(longest) + " has " + std::to_string(longest.size()) +
+  return refused("the name " + in_quotes(longest) + " has " + std::to_string(longest.size()) +
                  " bytes, and that of a storage at most " + std::to_string(kMaxStorageNameBytes) +
                  "; choose a shorter name for the table or the index");
 }
@@ -102,14 +102,14 @@ class Definer {
       const auto& indexes = definition_.indexes;
       if (std::none_of(indexes.begin(), indexes.end(),
                        [&](const IndexDefinition& index) { return index.name == stored.name; })) {
-        return refused("the table has an index " + quoted(stored.name) +
+        return refused("the table has an index " + in_quotes(stored.name) +
                        " that this definition of it lacks, and would not keep; add it to the "
                        "definition, or drop_index() it");
       }
       if (!has_storage(name_) && has_storage(storage_name(name_, stored.name))) {
         return Status::error(ErrorCode::kCorruption,
                              "the rows of the table are missing, but its index " +
-                                 quoted(stored.name) + " is there; drop_table() removes it");
+                                 in_quotes(stored.name) + " is there; drop_table() removes it");
       }
     }
     return {};
@@ -123,7 +123,7 @@ class Definer {
       if (table.empty()) continue;
       FOEDUS_TRY(std::optional<DefinitionRow> row, find_definition(txn_, definitions_, table));
       if (row.has_value() && row->find(name_.substr(dot + 1)) != nullptr) {
-        return refused(quoted(name_) + " is an index of table " + quoted(table) +
+        return refused(in_quotes(name_) + " is an index of table " + in_quotes(table) +
                        "; choose another name");
       }
     }
@@ -137,15 +137,16 @@ class Definer {
       FOEDUS_TRY(const std::optional<DefinitionRow> other,
                  find_definition(txn_, definitions_, storage));
       if (has_storage(storage) || other.has_value()) {  // Y5
-        return refused("the storage " + quoted(storage) + " is not of the table, and its index " +
-                       quoted(index.name) + " would have the name; choose another name");
+        return refused("the storage " + in_quotes(storage) +
+                       " is not of the table, and its index " + in_quotes(index.name) +
+                       " would have the name; choose another name");
       }
       stored = &row_.indexes.emplace_back();
       *stored = {.name = std::string(index.name),
                  .kinds = std::string(index.kinds),
                  .is_unique = index.is_unique};
     } else if (stored->is_unique != index.is_unique || stored->kinds != index.kinds) {
-      return refused("index " + quoted(index.name) + " of the table is " + described(*stored) +
+      return refused("index " + in_quotes(index.name) + " of the table is " + described(*stored) +
                      ", and this definition of it is " +
                      described({.kinds = std::string(index.kinds), .is_unique = index.is_unique}) +
                      "; give the index another name, or drop_index() it");

@@ -320,7 +320,7 @@ struct Options {
   // open() and each full file begin a new LOG. A LOG that cannot be written is no error: stderr
   // says so, and messages are lost. The engine never reads these files, and they may be removed. 0,
   // or Logging::kNone: no file, and without log_sink no messages. Other values: at least 4096.
-  std::uint64_t operator_log_bytes = std::uint64_t{4} << 20;
+  std::uint64_t operator_log_bytes = 4u << 20;
 
   LogOptions log = {};
   PageOptions pages = {};
