@@ -1,6 +1,6 @@
 // The transitions of a dual page pointer (paper §4, figure 2), each stopped at each of its steps,
 // for every kind of storage that has such pointers.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

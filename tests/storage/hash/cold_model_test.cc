@@ -1,6 +1,6 @@
 // Hash storages of which parts are cold, after any mix of transactions, gleans and drops; large
 // payloads in snapshots.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

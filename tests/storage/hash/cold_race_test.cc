@@ -1,6 +1,6 @@
 // Hash storages: other sessions act at named places of cold reads, first touches and drops. One
 // thread.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Hash storages whose pages are partly snapshot pages: reading, writing, installing and dropping.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

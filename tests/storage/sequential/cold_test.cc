@@ -1,5 +1,5 @@
 // Sequential storages that are partly in snapshots: scanning, appending, installing and dropping.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Serializable transactions over sequential storages that are gleaned and dropped meanwhile.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Master-Trees whose pages are partly snapshot pages: reading them, and making them volatile.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include "tests/storage/masstree/cold/fixture.h"
 

@@ -1,5 +1,5 @@
 // Transactions whose pages of a Master-Tree are dropped for snapshot pages while they run.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <map>
 

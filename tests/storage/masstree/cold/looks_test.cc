@@ -1,5 +1,5 @@
 // Pointers of a Master-Tree that lead to snapshot pages, and change while they are read.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include "foedus-core/storage/masstree/install/install.h"
 #include "tests/storage/masstree/cold/fixture.h"

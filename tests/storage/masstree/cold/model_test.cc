@@ -1,5 +1,5 @@
 // Master-Trees of which parts are cold, after any mix of transactions, gleans and drops.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"

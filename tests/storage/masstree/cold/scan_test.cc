@@ -1,5 +1,5 @@
 // Scans of Master-Trees whose pages are partly snapshot pages.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <algorithm>
 

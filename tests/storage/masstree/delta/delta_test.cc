@@ -1,6 +1,6 @@
 // The operations of transactions on a Master-Tree with a delta: the tree that gets a put, and reads
 // of rows that the main tree has, the delta, or both.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A delta that operations do not search any more, because it stays empty, and that is used again
 // later (M53).
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Transactions that meet in a Master-Tree with a delta, and installations that take rows out of it
 // while they are open: each of them ends as if it had been alone, or conflicts.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Transactions whose rows leave the delta, or whose pages are split, joined or freed, while they
 // are open.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Changes of a part of a row on a snapshot page of the main tree: the whole changed row is put into
 // the delta, and the page stays a snapshot page.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Rows leave a delta when a snapshot has them (M50), and its pages are freed with them (M51), or
 // with the storage.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Scans of a Master-Tree with a delta: the rows of both trees in order, and meanwhile writes of the
 // scan's own transaction.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 

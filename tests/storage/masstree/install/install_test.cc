@@ -1,6 +1,6 @@
 // Volatile pages that remain after an installation of a Master-Tree, at rest and with some hot
 // pages.
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 
