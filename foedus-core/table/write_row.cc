@@ -1,7 +1,8 @@
 // Writing rows of a table together with the entries of its indexes.
 //
 //   Y1  An entry of an index belongs to a row that has it. Each transaction that changes a row also
-//       takes away the entries that the row has no more, in complete indexes and in others.
+//       takes away the entries that the row has no more, in complete indexes and in others. In a
+//       unique index that is not complete, the entry may be that of another row of the same value.
 //   Y2  A complete index has all entries of all rows. An index is complete if the definition row
 //       says so. Each transaction that reads or changes an index reads that row, so it conflicts
 //       with a transaction that changes the row: a writer never leaves out an index that was added,
@@ -180,10 +181,17 @@ Status TableStorages::add_entry(Txn& txn, const Change& change,
 Status TableStorages::erase_entry(Txn& txn, const Change& change,
                                   const IndexEntries::Entry& entry) const {
   const bool is_unique = definition_of(entry.index).is_unique;
-  Status erased =
-      txn.erase(indexes_[entry.index].storage, table::entry_key(entry, is_unique, change.key));
+  const Masstree& storage = indexes_[entry.index].storage;
+  const Key name = table::entry_key(entry, is_unique, change.key);
+  if (!is_complete(change.complete, entry.index)) {
+    const Result<std::string> found = txn.get(storage, name);
+    if (found.code() == ErrorCode::kNotFound) return {};  // not filled in yet
+    FOEDUS_CHECK(found);
+    // Rows may still have one value, of which one has the entry (Y1).
+    if (is_unique && *found != change.key) return {};
+  }
+  Status erased = txn.erase(storage, name);
   if (erased.code() != ErrorCode::kNotFound) return erased;
-  if (!is_complete(change.complete, entry.index)) return {};  // not filled in yet
   return corrupt(txn, entry.index, change.key, "lacks an entry of the row");
 }
 

@@ -188,6 +188,27 @@ TEST_F(TableFillTest, a_unique_index_of_equal_rows_is_refused_and_removed) {
   expect_complete(after);
 }
 
+// Goal: of two rows with one value, the one that has no entry yet takes none away. Method: the
+// first batch adds the entry of row 3; row 600 of the third batch gets another value meanwhile.
+TEST_F(TableFillTest, equal_rows_that_are_mended_while_an_index_is_filled_keep_their_entries) {
+  const Before before = must(Before::open(*db_, "crowd"));
+  must(db_->transact([&](Txn& txn) { return before.put(txn, 600, of(3)); }));
+  const After after = must(After::open(*db_, "crowd", {.fills_indexes = false}));
+  Session session = must(db_->new_session());
+  bool is_first = true;
+  on_row = [&](const Person& person) {
+    if (person.born != 400 || !is_first) return;
+    is_first = false;
+    Txn txn = must(session.begin());
+    must(after.put(txn, 600, of(600)));
+    must(txn.commit());
+  };
+  must(after.fill(*db_));
+  EXPECT_FALSE(is_first);
+  on_row = nullptr;
+  expect_complete(after);
+}
+
 TEST_F(TableFillTest, a_row_whose_entry_is_too_large_is_named) {
   using Texts = Table<int, std::string>;
   using Found = Table<int, std::string,
