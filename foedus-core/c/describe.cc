@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/json.h"
 #include "foedus-core/c/handles.h"
-#include "foedus-core/c/named_options.h"
+#include "foedus-core/named_options/named_options.h"
 #include "foedus-core/stats/fields.h"
 
 namespace foedus::c {
@@ -236,7 +236,7 @@ int foedus_effective_options(const foedus_db* db, char** json, foedus_error* err
     const EffectiveOptions effective = database.effective_options();
     out->begin_object();
     out->begin_object("options");
-    put_options(effective.options, out);
+    named_options::put_options(effective.options, out);
     out->end_object();
     out->number("loggers", effective.loggers);
     out->boolean("huge_pages", effective.huge_pages);

@@ -1,6 +1,6 @@
 // Options of foedus_c.h.
 #include "foedus-core/c/handles.h"
-#include "foedus-core/c/named_options.h"
+#include "foedus-core/named_options/named_options.h"
 
 using namespace foedus;     // NOLINT: the functions below are in no namespace
 using namespace foedus::c;  // NOLINT: as above
@@ -15,7 +15,8 @@ int foedus_options_set(foedus_options* options, const char* name, const char* va
                        foedus_error* error) {
   if (!is_valid(options)) return report_no_handle("options", error);
   if (name == nullptr || value == nullptr) return report_invalid("an option is NULL", error);
-  return reporting(error, [&] { return set_option(name, value, &options->options); });
+  return reporting(error,
+                   [&] { return named_options::set_option(name, value, &options->options); });
 }
 
 int foedus_options_set_log_sink(foedus_options* options, foedus_log_sink sink, void* argument,
@@ -42,5 +43,6 @@ int foedus_txn_options_set(foedus_txn_options* options, const char* name, const 
                            foedus_error* error) {
   if (!is_valid(options)) return report_no_handle("txn_options", error);
   if (name == nullptr || value == nullptr) return report_invalid("an option is NULL", error);
-  return reporting(error, [&] { return set_option(name, value, &options->options); });
+  return reporting(error,
+                   [&] { return named_options::set_option(name, value, &options->options); });
 }

@@ -11,6 +11,8 @@ import unittest
 
 from pages import read
 
+NAMED = "foedus-core/named_options/named_options.cc"
+
 FOEDUS = os.path.join(os.environ.get("FOEDUS_BIN_DIR", ""), "foedus")
 GROUPS = {"Options": "", "LogOptions": "log.", "PageOptions": "pages.", "GleanOptions": "glean.",
           "FileOptions": "files.", "TierOptions": "tiers.", "EmulationOptions": "emulation."}
@@ -61,7 +63,7 @@ class TablesTest(unittest.TestCase):
     def test_each_option_has_a_row_with_its_default_and_its_range(self):
         header = options_of_header()
         enumerations = [re.findall(r'\{"(\w+)", \w+::', words) for words in re.findall(
-            r"kAll\[\] = \{(.*?)\};", read("foedus-core/c/named_options.cc"), re.DOTALL)]
+            r"kAll\[\] = \{(.*?)\};", read(NAMED), re.DOTALL)]
         rows = {name: cells for name, *cells in ROW.findall(read("docs/pages/options.md"))}
         self.assertGreater(len(header), 35)
         self.assertEqual(sorted(rows), sorted(header))
@@ -76,7 +78,7 @@ class TablesTest(unittest.TestCase):
             self.assertTrue(when.strip(), name)
 
     def test_options_of_the_header_are_those_that_can_be_set_by_name(self):
-        named = re.findall(r"FOEDUS_OPTION\(([\w.]+)\)", read("foedus-core/c/named_options.cc"))
+        named = re.findall(r"FOEDUS_OPTION\(([\w.]+)\)", read(NAMED))
         self.assertEqual(sorted(set(named) - {"path"} | {"log_sink"}), sorted(options_of_header()))
 
     @unittest.skipUnless(os.path.exists(FOEDUS), "bin/foedus is not built")

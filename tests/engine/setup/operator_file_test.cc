@@ -141,10 +141,11 @@ TEST(OperatorFileDatabaseTest, the_file_begins_with_version_options_and_machine)
     const std::string text = read(directory.path() + name);
     EXPECT_LT(text.find(" foedus "), text.find('\n')) << "the version comes first";
     for (const char* part :
-         {" foedus ", "formats: log=", " options: dir=", "memory_bytes=268435456 ",
-          " glean.log_bytes=", " machine: processors=", " memory="}) {
+         {" foedus ", "formats: {\"log\":", " options: {\"dir\":\"", "\"memory_bytes\":268435456,",
+          "\"durability\":\"async\",", "\"glean\":{\"log_bytes\":", " machine: {\"processors\":"}) {
       EXPECT_NE(text.find(part), std::string::npos) << name << ": " << part << "\n" << text;
     }
+    EXPECT_EQ(text.find('?'), std::string::npos) << "a byte that is not printed\n" << text;
   }
 }
 

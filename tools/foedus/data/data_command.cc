@@ -4,7 +4,7 @@
 #include <mutex>
 #include <ostream>
 
-#include "foedus-core/c/named_options.h"
+#include "foedus-core/named_options/named_options.h"
 #include "tools/foedus/closed_database.h"
 
 namespace foedus::cli {
@@ -57,7 +57,7 @@ Result<Options> options_of(const DataCommand& command) {
       return Status::error(ErrorCode::kInvalidArgument,
                            "the directory is DIR or --dir, and no --option");
     }
-    FOEDUS_CHECK(c::set_option(name, std::string_view(one).substr(sign + 1), &options));
+    FOEDUS_CHECK(named_options::set_option(name, std::string_view(one).substr(sign + 1), &options));
   }
   options.dir = command.directories.dir;
   if (!command.directories.dirs.empty()) options.files.dirs = command.directories.dirs;

@@ -1,5 +1,5 @@
 #pragma once
-// Options by name, as foedus_c.h and programs that take them as text name them.
+// Options by name, as foedus_c.h, programs that take them as text, and the file LOG name them.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 #include "foedus/options.h"
 #include "foedus/txn.h"
 
-namespace foedus::c {
+namespace foedus::named_options {
 
 // Sets the option of that name. kInvalidArgument: see foedus_options_set().
 Status set_option(std::string_view name, std::string_view value, Options* options);
@@ -16,4 +16,4 @@ Status set_option(std::string_view name, std::string_view value, TxnOptions* opt
 // Writes all options as members of the JSON object that is open, a group as an object.
 void put_options(const Options& options, base::Json* json);
 
-}  // namespace foedus::c
+}  // namespace foedus::named_options

@@ -1,4 +1,4 @@
-#include "foedus-core/c/named_options.h"
+#include "foedus-core/named_options/named_options.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace foedus::c {
+namespace foedus::named_options {
 
 namespace {
 
@@ -281,4 +281,4 @@ void put_options(const Options& options, base::Json* json) {
   if (!group.empty()) json->end_object();
 }
 
-}  // namespace foedus::c
+}  // namespace foedus::named_options
