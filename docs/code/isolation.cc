@@ -57,6 +57,16 @@ foedus::Status conflicts(foedus::Database& db, foedus::Masstree accounts) {
   return {};
 }
 
+foedus::Status savepoints(foedus::Database& db, foedus::Masstree accounts) {
+  return db.transact([&](foedus::Txn& txn) -> foedus::Status {
+    FOEDUS_TRY(const foedus::Savepoint before, txn.savepoint());
+    FOEDUS_CHECK(txn.put(accounts, foedus::key(3), 70));
+    FOEDUS_CHECK(txn.rollback_to(before));  // account 3 is as it was; the transaction goes on
+    FOEDUS_TRY(const bool found, txn.contains(accounts, foedus::key(3)));
+    return expect(!found, "the undone account");
+  });
+}
+
 foedus::Status hot(foedus::Database& db, foedus::Masstree accounts) {
   FOEDUS_CHECK(db.transact([&](foedus::Txn& txn) -> foedus::Status {
     // Locked from here to the end: others wait, and this read stays valid.
@@ -117,6 +127,7 @@ foedus::Status isolation(const std::string& dir) {
   FOEDUS_CHECK(move_money(db, accounts));
   FOEDUS_CHECK(effects(db, accounts));
   FOEDUS_CHECK(conflicts(db, accounts));
+  FOEDUS_CHECK(savepoints(db, accounts));
   FOEDUS_CHECK(hot(db, accounts));
   FOEDUS_CHECK(doomed(db, accounts));
   FOEDUS_CHECK(reports(db, accounts));

@@ -1,4 +1,7 @@
 // Transactions of foedus_c.h.
+#include <bit>
+#include <type_traits>
+
 #include "foedus-core/c/handles.h"
 #include "foedus-core/c/operation.h"
 
@@ -165,6 +168,31 @@ int foedus_rollback(foedus_txn* txn, foedus_error* error) {
 
 int foedus_verify(foedus_txn* txn, foedus_error* error) {
   return operate(txn, error, [](Txn& open) { return open.verify(); });
+}
+
+static_assert(std::is_trivially_copyable_v<Savepoint> &&
+              sizeof(Savepoint) == sizeof(foedus_savepoint));
+
+int foedus_set_savepoint(foedus_txn* txn, foedus_savepoint* savepoint, foedus_error* error) {
+  if (savepoint == nullptr) return report_no_handle("savepoint", error);
+  return operate(txn, error, [&](Txn& open) -> Status {
+    FOEDUS_TRY(const Savepoint made, open.savepoint());
+    *savepoint = std::bit_cast<foedus_savepoint>(made);
+    return {};
+  });
+}
+
+int foedus_rollback_to(foedus_txn* txn, const foedus_savepoint* savepoint, foedus_error* error) {
+  if (savepoint == nullptr) return report_no_handle("savepoint", error);
+  return operate(txn, error,
+                 [&](Txn& open) { return open.rollback_to(std::bit_cast<Savepoint>(*savepoint)); });
+}
+
+int foedus_release_savepoint(foedus_txn* txn, const foedus_savepoint* savepoint,
+                             foedus_error* error) {
+  if (savepoint == nullptr) return report_no_handle("savepoint", error);
+  return operate(txn, error,
+                 [&](Txn& open) { return open.release(std::bit_cast<Savepoint>(*savepoint)); });
 }
 
 foedus_ticket* foedus_ticket_new() { return new (std::nothrow) foedus_ticket; }

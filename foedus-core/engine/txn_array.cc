@@ -1,4 +1,4 @@
-// foedus/txn.h: operations on arrays and sequential storages, and the end of a transaction.
+// foedus/txn.h: operations on arrays and sequential storages.
 #include <algorithm>
 #include <string>
 
@@ -269,41 +269,6 @@ Status Txn::append(const Sequential& storage, std::string_view payload) {
     call.explain(&status, {});
     return status;
   });
-}
-
-Result<Ticket> Txn::commit() {
-  if (Status open = engine::check_txn(slot_, turn_); !open.is_ok()) {
-    rollback();
-    return open;
-  }
-  engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
-  if (session->is_in_transact()) {
-    return Status::error(ErrorCode::kInvalidArgument, "transact() commits; return success instead");
-  }
-  turn_ = kNoTurn;
-  Result<Ticket> ticket = base::catching([session] { return session->commit(); });
-  const std::uint64_t owed_bytes = session->take_owed_bytes();
-  engine::Engine& engine = session->engine();
-  slot_->release(engine::SessionState::kHeld);
-  if (owed_bytes != 0) [[unlikely]] engine.throttle()->wait(owed_bytes);
-  return ticket;
-}
-
-void Txn::rollback() {
-  const std::uint64_t turn = std::exchange(turn_, kNoTurn);
-  if (!engine::is_txn_open(slot_, turn) && !slot_->is_revoked(turn)) return;
-  engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
-  // In transact(), Database::run() rolls back after the user's function has returned.
-  if (session->is_in_transact()) return session->set_wants_rollback();
-  session->rollback();
-  slot_->release(engine::SessionState::kHeld);
-}
-
-Status Txn::verify() {
-  FOEDUS_CHECK(engine::check_txn(slot_, turn_));
-  // order: relaxed, check_txn() has compared the turn (E30).
-  return engine::operation(slot_, turn_,
-                           [this] { return slot_->session.load_relaxed()->verify(); });
 }
 
 }  // namespace foedus

@@ -1,6 +1,7 @@
 #pragma once
 // AccessSets: all that a transaction has to remember until it commits: records read, pointers
-// followed, pages in which keys have to stay absent, and writes (paper §6, §8, appendix D.3).
+// followed, pages in which keys have to stay absent, writes, and savepoints (paper §6, §8, appendix
+// D.3).
 //
 //   O4  A serializable transaction remembers every record it looked at, present or deleted. It also
 //       remembers every page in which it missed a key or scanned, and every pointer that it
@@ -16,15 +17,54 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "foedus-core/log/ring/buffer.h"
 #include "foedus-core/occ/read_sets.h"
 #include "foedus-core/occ/write_set.h"
 
 namespace foedus::occ {
 
+// Savepoints: the points of the open transaction to which it can go back, in the order in which
+// they were made. A rollback to one ends those after it.
+class Savepoints {
+ public:
+  struct Point {
+    std::uint64_t number;  // of all savepoints of the session, ascending
+    std::uint32_t writes;  // entries of the write set at the time
+    log::LogBuffer::Mark log;
+  };
+
+  explicit Savepoints(base::MemorySource* source) : points_(base::LineAllocator<Point>(source)) {}
+
+  // Makes a point, and returns its number.
+  std::uint64_t add(std::size_t writes, const log::LogBuffer::Mark& log) {
+    points_.push_back({last_ + 1, static_cast<std::uint32_t>(writes), log});
+    return ++last_;
+  }
+  // Returns the point, or null if it has ended.
+  const Point* find(std::uint64_t number) const {
+    const auto at = std::ranges::lower_bound(points_, number, {}, &Point::number);
+    return at == points_.end() || at->number != number ? nullptr : &*at;
+  }
+  // Ends all points from `number` on.
+  void end_from(std::uint64_t number) {
+    points_.erase(std::ranges::lower_bound(points_, number, {}, &Point::number), points_.end());
+  }
+  void clear() {
+    if (points_.empty()) [[likely]]
+      return;
+    points_.clear();
+    base::trim(&points_, kKeptBytesMax);
+  }
+
+ private:
+  base::LineVector<Point> points_;
+  std::uint64_t last_ = 0;
+};
+
 class AccessSets {
  public:
   explicit AccessSets(base::MemorySource* source)
-      : reads_(source), pointers_(source), pages_(source), writes_(source) {
+      : reads_(source), pointers_(source), pages_(source), writes_(source), savepoints_(source) {
     reads_.reserve(kReadsReserved);
     pointers_.reserve(kPointersReserved);
   }
@@ -37,12 +77,14 @@ class AccessSets {
     pointers_.clear();
     pages_.clear();
     writes_.clear();
+    savepoints_.clear();
   }
 
   ReadSet& reads() { return reads_; }
   PointerSet& pointers() { return pointers_; }
   PageSet& pages() { return pages_; }
   WriteSet& writes() { return writes_; }
+  Savepoints& savepoints() { return savepoints_; }
 
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
     if (remembers_reads_) reads_.add({record, observed, storage});
@@ -105,6 +147,7 @@ class AccessSets {
   PointerSet pointers_;
   PageSet pages_;
   WriteSet writes_;
+  Savepoints savepoints_;
   std::uint64_t materialized_ = 0;
 };
 

@@ -9,6 +9,7 @@
 //       that was born before `since` has none of these records, and the transaction need not look
 //       at the writes again for that page.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,10 @@ class LocatedWrites {
   void end(Seen seen) {
     seen.count = static_cast<std::uint32_t>(writes_->size());
     seen_[slot_of(seen.storage)] = seen;
+  }
+  // Follows WriteSet::cut(): writes that are added from now on have not been looked at.
+  void cut(std::uint32_t count) {
+    for (Seen& seen : seen_) seen.count = std::min(seen.count, count);
   }
   // Returns whether the transaction has looked for all its writes to `storage` after epoch `birth`
   // ended. Then a page that was born in `birth` calls for no further look (O17).

@@ -42,7 +42,8 @@ std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t en
     is_sought = entries_[i].record == record;
   }
   if (is_sought) index_up_to(end);
-  return index_.find(record);
+  const std::uint32_t i = index_.find(record);
+  return i == WriteEntry::kNone || owns_[i].oldest == WriteEntry::kNone ? WriteEntry::kNone : i;
 }
 
 void WriteSet::link_to_known(std::uint32_t number) {
@@ -53,8 +54,7 @@ void WriteSet::link_to_known(std::uint32_t number) {
   Own& own = owns_[known_as];
   entries_[own.newest].next_own = number;
   own.newest = number;
-  const log::LogRecordType type = entries_[number].log->type;
-  if (type == log::LogRecordType::kPut || type == log::LogRecordType::kErase) own.first = number;
+  if (entries_[number].is_whole()) own.first = number;
 }
 
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
@@ -80,12 +80,49 @@ void WriteSet::sort() {
   });
 }
 
+void WriteSet::cut_chain(Own* own, std::uint32_t count) {
+  Own kept;
+  for (std::uint32_t i = own->oldest; i < count; i = entries_[i].next_own) {
+    if (kept.oldest == WriteEntry::kNone) kept = {i, i, i};
+    kept.newest = i;
+    if (entries_[i].is_whole()) kept.first = i;
+  }
+  if (kept.newest != WriteEntry::kNone) entries_[kept.newest].next_own = WriteEntry::kNone;
+  *own = kept;
+}
+
+// The filter keeps the records of entries that go: it may say of a record too often that it was
+// added. An address in the index that has no entry any more keeps its number in owns_, which then
+// says so; another entry of the record gets a number of its own.
+void WriteSet::cut(std::uint32_t count) {
+  FOEDUS_INVARIANT(count <= count_, count, count_);
+  cuts_.push_back(count);
+  for (std::uint32_t i = count; i < indexed_; ++i) {
+    const std::uint32_t known_as = index_.find(entries_[i].record);
+    FOEDUS_INVARIANT(known_as != WriteEntry::kNone, i);
+    Own& own = owns_[known_as];
+    // An entry after the first of its record finds the chain cut already.
+    if (own.newest != WriteEntry::kNone && own.newest >= count) cut_chain(&own, count);
+  }
+  indexed_ = std::min(indexed_, count);
+  count_ = count;
+  room_ = 0;  // entries that are added from now on may take numbers of owns_ beyond those counted
+}
+
+std::uint32_t WriteSet::kept_since(State state) const {
+  std::uint32_t kept = state.entries;
+  for (std::size_t i = state.cuts; i < cuts_.size(); ++i) kept = std::min(kept, cuts_[i]);
+  return kept;
+}
+
 void WriteSet::clear() {
-  if (is_empty()) return;
+  if (is_empty() && cuts_.empty()) return;
   count_ = room_ = indexed_ = owns_count_ = 0;
   has_repeats_ = false;
   filter_.clear();
   sorted_.clear();
+  cuts_.clear();
+  base::trim(&cuts_, kKeptBytesMax);
   base::trim(&sorted_, kKeptBytesMax);
   base::trim(&entries_, kKeptBytesMax);
   base::trim(&owns_, kKeptBytesMax);

@@ -33,6 +33,11 @@ struct alignas(64) WriteEntry {
   std::uint32_t place = 0;         // by kind of storage: where its page describes the record
   std::uint32_t next_own = kNone;  // next entry of the same record
   Precondition precondition = Precondition::kNone;
+
+  // Returns whether a read with own writes need not look at what was there before this write.
+  bool is_whole() const {
+    return log->type == log::LogRecordType::kPut || log->type == log::LogRecordType::kErase;
+  }
 };
 static_assert(sizeof(WriteEntry) == 64);
 
@@ -88,10 +93,19 @@ class WriteSet {
     WriteEntry* entry;
   };
 
+  // What the set has gone through since the transaction's begin: two equal states mean that no
+  // entry was added or cut off between them.
+  struct State {
+    std::uint32_t entries = 0;
+    std::uint32_t cuts = 0;
+    bool operator==(const State&) const = default;
+  };
+
   explicit WriteSet(base::MemorySource* source = nullptr)
       : entries_(base::LineAllocator<WriteEntry>(source)),
         sorted_(base::LineAllocator<Sorted>(source)),
         owns_(base::LineAllocator<Own>(source)),
+        cuts_(base::LineAllocator<std::uint32_t>(source)),
         index_(source) {}
 
   bool is_empty() const { return count_ == 0; }
@@ -140,6 +154,16 @@ class WriteSet {
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
+  State state() const { return {count_, static_cast<std::uint32_t>(cuts_.size())}; }
+  // Returns how many of the entries that the set had in `state` it still has. Those from there on
+  // were added later.
+  std::uint32_t kept_since(State state) const;
+  // Makes room: the next cut() allocates nothing.
+  void reserve_cut() { base::reserve_more(&cuts_, 1); }
+  // Takes the newest entries away, until `count` are left (a rollback to a savepoint). REQUIRES:
+  // reserve_cut().
+  void cut(std::uint32_t count);
+
   // Returns whether no record has two entries.
   bool has_one_for_each() const { return !has_repeats_; }
   // Makes sorted() the entries in canonical order: by address of the record, then in the order of
@@ -164,10 +188,15 @@ class WriteSet {
   [[gnu::noinline]] void link_to_known(std::uint32_t number);
   // Indexes the entries before `end`.
   void index_up_to(std::uint32_t end);
+  // Takes the entries from `count` on off the chain of `own`, of which at least the newest is one.
+  void cut_chain(Own* own, std::uint32_t count);
 
   base::LineVector<WriteEntry> entries_;  // all of its room is constructed
   base::LineVector<Sorted> sorted_;
-  base::LineVector<Own> owns_;    // one per record that is indexed; all of its room is constructed
+  // One per record that is indexed; kNone for a record whose entries were all cut off. All of its
+  // room is constructed.
+  base::LineVector<Own> owns_;
+  base::LineVector<std::uint32_t> cuts_;  // of each cut() of the transaction: entries that it left
   AddressIndex index_;            // record -> owns_
   std::uint32_t count_ = 0;       // number of entries_ that are used
   std::uint32_t room_ = 0;        // number of entries up to which no array has to grow

@@ -12,14 +12,13 @@ namespace foedus::txn {
 
 namespace {
 
-// Releases the overflow pages and the log records of writes that will not be applied.
-void release_prepared(occ::TxnContext* txn) {
-  for (occ::WriteEntry& entry : txn->sets().writes().entries()) {
+// Releases the overflow pages of the writes from `first` on, which will not be applied.
+void release_overflow(occ::TxnContext* txn, std::size_t first) {
+  for (occ::WriteEntry& entry : txn->sets().writes().entries().subspan(first)) {
     if (entry.overflow == 0) continue;
     storage::release_overflow(*txn, entry.storage, entry.overflow);
     entry.overflow = 0;
   }
-  txn->log().rollback();
 }
 
 // Returns the epoch up to which a read-only transaction may have seen commits.
@@ -104,7 +103,8 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
 void rollback(occ::TxnContext* txn, bool will_retry) {
   FOEDUS_INVARIANT(txn->is_open());
   FOEDUS_PROBE(txn_abort, txn->session());
-  release_prepared(txn);
+  release_overflow(txn, 0);
+  txn->log().rollback();
   txn->locks().release();
   occ::TxnContext::Counters::count(&txn->counters().rollbacks);
   if (will_retry) {
@@ -114,11 +114,26 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
   }
 }
 
+Status rollback_to(occ::TxnContext* txn, const occ::Savepoints::Point& point) {
+  if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
+  FOEDUS_CHECK(read_preconditions(txn, point.writes));
+  FOEDUS_SYNC_POINT("txn:preconditions_read");
+  occ::WriteSet& writes = txn->sets().writes();
+  const std::uint32_t kept = point.writes;
+  writes.reserve_cut();
+  release_overflow(txn, kept);
+  txn->log().cut(point.log);
+  writes.cut(kept);
+  txn->located_writes().cut(kept);
+  txn->sets().savepoints().end_from(point.number + 1);
+  return {};
+}
+
 Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
   const std::size_t reads = txn->sets().reads().size();
-  Status status = read_preconditions(txn);
+  Status status = read_preconditions(txn, 0);
   if (status.is_ok()) status = verify_sets(txn, WriteSetState::kUnlocked);
   txn->sets().reads().truncate(reads);
   return status;

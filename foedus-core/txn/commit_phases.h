@@ -1,6 +1,8 @@
 #pragma once
 // The phases of commit.cc.
 
+#include <cstdint>
+
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
 #include "foedus/epoch.h"
@@ -21,11 +23,12 @@ enum class WriteSetState { kUnlocked, kLocked };
 // Checks that reads, pointers and page-versions are as they were seen (commit_verify.cc).
 Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
-// Checks the preconditions of writes against the current records, without locks. Adds these records
-// to the read set, because preconditions have to hold at the same time as all other reads. Only
-// verify() calls this: an error that the user's function returned may follow from a precondition.
-// A commit checks preconditions under locks, in the lock phase.
-Status read_preconditions(occ::TxnContext* txn);
+// Checks the preconditions of the writes from `first` on against the current records, without
+// locks. Adds these records to the read set, because preconditions have to hold at the same time as
+// all other reads. Two callers need this. verify(): an error that the user's function returned may
+// follow from a precondition. rollback_to(): a write that is undone has told the transaction
+// something. A commit checks the preconditions of its writes under locks, in the lock phase.
+Status read_preconditions(occ::TxnContext* txn, std::uint32_t first);
 
 // commit_apply.cc
 

@@ -16,6 +16,7 @@
 //       commit's TID is above that of the newer absence (C3). The ticket of a read-only transaction
 //       has no smaller epoch than the newer absence.
 #include "foedus-core/base/system/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
@@ -27,17 +28,16 @@ namespace {
 // inserted and erased again, the commit gives up with a conflict (C6).
 constexpr unsigned kRoundsMax = 8;
 
-// Finds where the record of `read` is now, and its TID. Returns false if the record was purged.
-// *now is then the record's last TID, or Tid() if that is not known.
+// Finds where the record of `read` is now, and its TID. Changes *place if it has moved. Returns
+// false if the record was purged. *now is then the record's last TID, or Tid() if that is not
+// known.
 bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
-                 page::Tid* now) {
+                 std::uint32_t* place, page::Tid* now) {
   *record = read.record;
   *now = read.record->load_tid();
   while ((now->word() & (page::Tid::kMoved | page::Tid::kNextLayer)) != 0) [[unlikely]] {
     FOEDUS_SYNC_POINT("commit:read_moved");
-    std::uint32_t place = 0;
-    const bool is_found =
-        storage::track_moved(txn->pool(), read.storage, *record, record, &place);
+    const bool is_found = storage::track_moved(txn->pool(), read.storage, *record, record, place);
     *now = *record == nullptr ? page::Tid() : (*record)->load_tid();
     if (!is_found) return false;
   }  // the record may have moved again meanwhile
@@ -81,8 +81,9 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
 [[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetState write_set,
                                         occ::ReadEntry* read, bool* again) {
   page::RecordHeader* record = nullptr;
+  std::uint32_t place = 0;
   page::Tid now;
-  if (!current_tid(txn, *read, &record, &now)) {
+  if (!current_tid(txn, *read, &record, &place, &now)) {
     if (may_be_cold(txn, read->storage)) {
       return txn->conflict(ConflictReason::kPageDropped, read->storage);
     }
@@ -156,27 +157,68 @@ Status verify_storages(occ::TxnContext* txn) {
   return {};
 }
 
+// Returns the end of the bytes that the write relies on: a partial write is refused if the payload
+// ends before.
+std::uint64_t relied_end(const occ::WriteEntry& entry) {
+  if (entry.is_whole()) return 0;
+  return std::uint64_t{entry.log->payload_offset} + entry.log->payload_bytes();
+}
+
+// Returns whether an earlier write of the record answers for entry `i`. A whole write does, because
+// the later write relies on it alone. A partial one does that relies on as many bytes.
+bool is_covered(occ::WriteSet* set, std::uint32_t i) {
+  if (set->has_one_for_each()) [[likely]]
+    return false;
+  const std::uint64_t end = relied_end((*set)[i]);
+  for (std::uint32_t j = set->find((*set)[i].record).oldest; j != i; j = (*set)[j].next_own) {
+    if ((*set)[j].is_whole() || relied_end((*set)[j]) >= end) return true;
+  }
+  return false;
+}
+
+// Returns whether the payload of `record`, which page and `place` describe, has all bytes that the
+// partial write changes. Sets *now to the TID for which that holds.
+bool fits_still(occ::TxnContext* txn, const occ::WriteEntry& as_written, page::RecordHeader* record,
+                std::uint32_t place, page::Tid* now) {
+  occ::WriteEntry entry = as_written;
+  entry.record = record;
+  entry.place = place;
+  bool fits = false;
+  const bool is_read = occ::optimistic_read(
+      *record, now, [&](page::Tid) { fits = storage::accepts(txn->pool(), entry); });
+  return is_read && fits;
+}
+
+// Adds the record of `entry` to the read set, if what the write relies on holds now.
+Status read_precondition(occ::TxnContext* txn, const occ::WriteEntry& entry) {
+  constexpr std::uint64_t kElsewhere = page::Tid::kMoved | page::Tid::kNextLayer;
+  page::RecordHeader* record = nullptr;
+  page::Tid now;
+  bool is_found = false;
+  bool fits = true;
+  do {
+    std::uint32_t place = entry.place;
+    is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &place, &now);
+    if (!is_found) break;
+    if (!entry.is_whole()) fits = fits_still(txn, entry, record, place, &now);
+  } while ((now.word() & kElsewhere) != 0);  // it has moved since current_tid()
+  const bool is_there = is_found && !now.is_deleted();
+  if (is_there != (entry.precondition == occ::Precondition::kPresent) || !fits) {
+    return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
+  }
+  if (record == nullptr) record = entry.record;
+  constexpr std::uint64_t kNotSeen = page::Tid::kMoved | page::Tid::kBeingWritten;
+  txn->sets().reads().add({record, now.without(kNotSeen), entry.storage});
+  return {};
+}
+
 }  // namespace
 
-Status read_preconditions(occ::TxnContext* txn) {
+Status read_preconditions(occ::TxnContext* txn, std::uint32_t first) {
   occ::WriteSet& set = txn->sets().writes();
-  for (std::uint32_t i = 0; i < set.size(); ++i) {
-    const occ::WriteEntry& entry = set[i];
-    // Only the oldest write of a record has a precondition of its own: later writes rely on the
-    // oldest.
-    if (entry.precondition == occ::Precondition::kNone || set.find(entry.record).oldest != i)
-      continue;
-    page::RecordHeader* record = nullptr;
-    page::Tid now;
-    const bool is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &now);
-    const bool is_there = is_found && !now.is_deleted();
-    const bool wanted = entry.precondition == occ::Precondition::kPresent;
-    if (is_there != wanted) {
-      return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
-    }
-    if (record == nullptr) record = entry.record;
-    constexpr std::uint64_t kNotSeen = page::Tid::kMoved | page::Tid::kBeingWritten;
-    txn->sets().reads().add({record, now.without(kNotSeen), entry.storage});
+  for (std::uint32_t i = first; i < set.size(); ++i) {
+    if (set[i].precondition == occ::Precondition::kNone || is_covered(&set, i)) continue;
+    FOEDUS_CHECK(read_precondition(txn, set[i]));
   }
   return {};
 }

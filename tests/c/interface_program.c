@@ -205,6 +205,20 @@ static void use_scans(struct handles* h, foedus_txn* txn) {
   foedus_scan_free(scan);
 }
 
+static void use_savepoints(struct handles* h, foedus_txn* txn) {
+  foedus_savepoint outer, inner;
+  OK(foedus_set_savepoint(txn, &outer, error));
+  OK(foedus_put(txn, h->tree, "undone", 6, "", 0, error));
+  OK(foedus_set_savepoint(txn, &inner, error));
+  OK(foedus_release_savepoint(txn, &inner, error));
+  EXPECT(foedus_rollback_to(txn, &inner, error) == FOEDUS_INVALID_ARGUMENT);
+  EXPECT(foedus_set_savepoint(txn, NULL, error) == FOEDUS_INVALID_ARGUMENT);
+  OK(foedus_rollback_to(txn, &outer, error));
+  int found = 1;
+  OK(foedus_contains(txn, h->tree, "undone", 6, &found, error));
+  EXPECT(found == 0);
+}
+
 static void use_sessions(struct handles* h) {
   foedus_session* session;
   foedus_txn* txn;
@@ -218,6 +232,7 @@ static void use_sessions(struct handles* h) {
   EXPECT(done == 2);
   EXPECT(foedus_get_for_update(txn, h->tree, "none", 4, NULL, 0, NULL, error) == FOEDUS_NOT_FOUND);
   OK(foedus_verify(txn, error));
+  use_savepoints(h, txn);
   foedus_ticket* ticket = foedus_ticket_new();
   OK(foedus_commit(txn, ticket, error));
   OK(foedus_ticket_wait(ticket, FOEDUS_FOREVER, error));

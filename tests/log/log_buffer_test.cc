@@ -77,6 +77,25 @@ TEST(LogBufferTest, half_of_the_ring_is_room_wherever_it_stands) {
   }
 }
 
+// Goal: what is cut off takes no room. Method: as above, with records that are cut off between the
+// first record of the half and the others.
+TEST(LogBufferTest, a_cut_gives_back_all_room_of_what_it_forgets) {
+  for (std::uint64_t begin = 0; begin <= 2 * kCapacity; begin += 8) {
+    for (const std::uint64_t cut : {8u, 96u, 304u}) {
+      Ring ring(begin);
+      ring.begins = false;
+      ASSERT_EQ(ring.write({200}), ErrorCode::kOk);
+      const LogBuffer::Mark mark = ring.buffer.mark();
+      ASSERT_EQ(ring.write({cut}), ErrorCode::kOk);
+      ring.buffer.cut(mark);
+      ASSERT_EQ(ring.write({104, 208}), ErrorCode::kOk) << "from " << begin << ", " << cut;
+      ASSERT_EQ(ring.write({8}), ErrorCode::kTooLarge) << "from " << begin << ", " << cut;
+      ring.buffer.publish();
+      ASSERT_EQ(ring.write({512}), ErrorCode::kOk) << "behind " << begin << ", " << cut;
+    }
+  }
+}
+
 // A ring that begins small, and the records of the open transaction, each full of one letter.
 struct GrowingRing : RingSource {
   static constexpr std::uint64_t kFirst = 128;

@@ -130,7 +130,7 @@ TEST_F(WriteSetTest, every_write_of_a_moved_record_moves) {
 }
 
 // Goal: a record has the writes that a model has of it, at any time. Method: few writes and many,
-// records with one write each, with several, and records that move.
+// records with one write each, with several, records that move, and writes that are cut off.
 TEST_F(WriteSetTest, agrees_with_a_model) {
   constexpr std::uint64_t kWritten = 6'000;  // of the records, which move to the other ones
   const std::uint64_t seed = given_seed();
@@ -142,6 +142,7 @@ TEST_F(WriteSetTest, agrees_with_a_model) {
     const std::uint64_t range = 1 + random.below(round % 2 == 0 ? count + 1 : kWritten);
     const std::uint64_t asks = round % 4 == 0 ? 0 : 1 + random.below(5);  // one in this many
     const std::uint64_t moves = round % 3 == 0 ? 0 : 1 + random.below(20);
+    const std::uint64_t cuts = round % 5 < 2 ? 0 : 1 + random.below(30);
     std::vector<Orders> chains;
     std::map<const page::RecordHeader*, std::size_t> chain_of;  // by each of its places so far
     std::map<std::uint64_t, page::RecordHeader*> place_of;      // the present place of a record
@@ -150,7 +151,17 @@ TEST_F(WriteSetTest, agrees_with_a_model) {
       return known == chain_of.end() ? Orders() : chains[known->second];
     };
     std::uint64_t moved = kWritten;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint64_t step = 0; step < count; ++step) {
+      if (cuts != 0 && random.below(cuts) == 0) {
+        const auto kept = static_cast<std::uint32_t>(random.below(set_.size() + 1));
+        set_.reserve_cut();
+        set_.cut(kept);
+        for (Orders& orders : chains) {
+          while (!orders.empty() && orders.back() >= kept) orders.pop_back();
+        }
+        std::erase_if(chain_of, [&](const auto& known) { return chains[known.second].empty(); });
+      }
+      const auto i = static_cast<std::uint32_t>(set_.size());
       page::RecordHeader*& place = place_of[random.below(range)];
       if (place == nullptr) place = &records[random.below(kWritten)];
       if (!chain_of.contains(place)) {
@@ -159,7 +170,10 @@ TEST_F(WriteSetTest, agrees_with_a_model) {
       }
       add(place, LogRecordType::kIncrement);
       chains[chain_of[place]].push_back(i);
-      ASSERT_EQ(set_.has_one_for_each(), chains.size() == i + 1);
+      // Once a record had two entries, the set may say so for ever.
+      if (cuts == 0) {
+        ASSERT_EQ(set_.has_one_for_each(), chains.size() == i + 1);
+      }
       if (moves != 0 && random.below(moves) == 0) {
         page::RecordHeader* const to = &records[moved++];
         set_.move(place, to, 1);
@@ -181,6 +195,43 @@ TEST_F(WriteSetTest, agrees_with_a_model) {
     ASSERT_FALSE(set_.contains(&records[0]));
     ASSERT_TRUE(set_.has_one_for_each());
   }
+}
+
+// A reader of own writes begins with the newest put or erase that is left.
+TEST_F(WriteSetTest, a_cut_leaves_the_chain_as_it_was_before) {
+  page::RecordHeader* const a = record();
+  add(a, LogRecordType::kPut);        // 0
+  add(a, LogRecordType::kIncrement);  // 1
+  add(a, LogRecordType::kErase);      // 2
+  add(a, LogRecordType::kPut);        // 3
+  set_.reserve_cut();
+  set_.cut(2);
+  EXPECT_EQ(chain(a), (Orders{0, 1}));
+  EXPECT_EQ(set_.find(a).newest, 1u);
+  add(a, LogRecordType::kErase);  // 2
+  EXPECT_EQ(chain(a), (Orders{2}));
+  EXPECT_EQ(set_.find(a).oldest, 0u);
+}
+
+TEST_F(WriteSetTest, a_state_says_which_entries_are_left_of_it) {
+  const auto cut = [&](std::uint32_t count) {
+    set_.reserve_cut();
+    set_.cut(count);
+  };
+  for (int i = 0; i < 5; ++i) add(record(), LogRecordType::kPut);
+  const WriteSet::State before = set_.state();
+  EXPECT_EQ(set_.kept_since(before), 5u);
+  cut(3);
+  add(record(), LogRecordType::kPut);
+  add(record(), LogRecordType::kPut);
+  EXPECT_NE(set_.state(), before);
+  EXPECT_EQ(set_.kept_since(before), 3u);
+  const WriteSet::State between = set_.state();
+  cut(4);
+  EXPECT_EQ(set_.kept_since(before), 3u);
+  EXPECT_EQ(set_.kept_since(between), 4u);
+  set_.clear();
+  EXPECT_EQ(set_.state(), WriteSet::State());
 }
 
 // All sessions lock in the order of addresses, and apply a record's writes in the order of calls.

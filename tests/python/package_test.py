@@ -65,7 +65,7 @@ class PackageTest(unittest.TestCase):
     def test_each_example_does_as_printed(self):
         package = self.foedus
         modules = [package] + [sys.modules["foedus." + name]
-                               for name in ("_codecs", "_tables", "_database")]
+                               for name in ("_codecs", "_tables", "_txn", "_database")]
         tries = 0
         for module in modules:
             for test in doctest.DocTestFinder(exclude_empty=True).find(module):
@@ -145,6 +145,22 @@ class PackageTest(unittest.TestCase):
             txn[t][b"k"] = b"v"
             raise self.foedus.Rollback
         self.assertNotIn(b"k", t)
+
+    def test_an_exception_undoes_the_block_of_a_savepoint_alone(self):
+        t = self.db.masstree("t")
+        with self.db.begin() as txn:
+            txn[t][b"kept"] = b"1"
+            with self.assertRaises(KeyError):
+                with txn.savepoint():
+                    txn[t][b"undone"] = b"2"
+                    txn[t][b"missing"]
+            with txn.savepoint() as point:
+                txn[t][b"undone"] = b"3"
+                point.rollback()
+                txn[t][b"again"] = b"4"
+            with self.assertRaises(ValueError):
+                point.rollback()
+        self.assertEqual(list(t), [b"again", b"kept"])
 
     def test_threads_lose_no_update(self):
         counter = self.db.array("counter", 1, value="<q")

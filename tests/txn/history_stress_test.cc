@@ -42,6 +42,9 @@ constexpr std::uint64_t kHashKeys = 100;
 constexpr std::uint64_t kArrayKeys = 20;
 constexpr std::uint64_t kLayerKeys = 60;  // long keys that share slices
 
+// The version of writes that are undone.
+constexpr Version kUndone = ~Version{0};
+
 constexpr std::uint64_t kHashBegin = kTreeKeys;
 constexpr std::uint64_t kArrayBegin = kHashBegin + kHashKeys;
 constexpr std::uint64_t kLayerBegin = kArrayBegin + kArrayKeys;
@@ -121,9 +124,28 @@ struct Stress {
   Array array;
 };
 
+// Writes some registers, inserts others, and undoes that: no other transaction may see it. That an
+// insert found no row counts as a read of the transaction.
+Status undo_some(Stress* stress, Txn& txn, base::Random* random, HistoryTxn* history) {
+  FOEDUS_TRY(const Savepoint point, txn.savepoint());
+  for (std::uint64_t i = random->below(4); i != 0; --i) {
+    const std::uint64_t number = random->below(kKeys);
+    if (number >= kTreeKeys || random->below(2) == 0) {
+      FOEDUS_CHECK(stress->write(txn, number, kUndone));
+      continue;
+    }
+    Status status = txn.insert(stress->tree, Stress::tree_key(number), Value::of(number, kUndone));
+    if (status.code() == ErrorCode::kAlreadyExists) continue;
+    FOEDUS_CHECK(status);
+    history->reads.push_back({number, 0});
+  }
+  return txn.rollback_to(point);
+}
+
 Status random_txn(Stress* stress, Txn& txn, base::Random* random, std::atomic<Version>* versions,
                   HistoryTxn* history) {
   *history = HistoryTxn();
+  if (random->below(4) == 0) FOEDUS_CHECK(undo_some(stress, txn, random, history));
   if (random->below(4) == 0) {
     const std::uint64_t begin = random->below(kTreeKeys - 10);
     FOEDUS_CHECK(

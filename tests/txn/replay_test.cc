@@ -2,7 +2,8 @@
 // ctest-timeout: 300
 // Random transactions of several sessions, interleaved by one thread, on few keys of crowded slices
 // and layers, with payloads that change between inline and chains all the time. The results of a
-// transaction that commits are those of a model that runs all of it at once, at its commit.
+// transaction that commits are those of a model that runs all of it at once, at its commit, also
+// what it undid by going back to a savepoint.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -22,8 +23,20 @@ using testing::small_options;
 using testing::TestDatabase;
 using Rows = std::map<std::string, std::string>;
 
-enum class What { kGet, kPart, kPut, kInsert, kUpdate, kErase, kWriteAt, kIncrement, kScan };
-constexpr std::uint64_t kWhats = 9;
+enum class What {
+  kGet,
+  kPart,
+  kPut,
+  kInsert,
+  kUpdate,
+  kErase,
+  kWriteAt,
+  kIncrement,
+  kSavepoint,
+  kRollbackTo,
+  kScan,
+};
+constexpr std::uint64_t kWhats = 11;
 
 struct Call {
   What what = What::kGet;
@@ -71,9 +84,27 @@ void append_row(std::string_view key, std::string_view payload, std::string* out
 
 constexpr std::size_t kPartBytes = 16;
 
-void run(Txn& txn, const KeyedStorage& storage, const Masstree& tree, Call* call) {
+// Makes a savepoint, or goes back to one of those that there are, the newer the likelier.
+Status run_savepoint(Txn& txn, std::vector<Savepoint>* points, Call* call) {
+  if (call->what == What::kSavepoint) {
+    FOEDUS_TRY(const Savepoint made, txn.savepoint());
+    points->push_back(made);
+    return {};
+  }
+  if (points->empty()) return {};
+  const std::size_t back = call->offset % (points->size() < 3 ? 1 : points->size());
+  points->resize(points->size() - back);
+  return txn.rollback_to(points->back());
+}
+
+void run(Txn& txn, const KeyedStorage& storage, const Masstree& tree,
+         std::vector<Savepoint>* points, Call* call) {
   Status status;
   switch (call->what) {
+    case What::kSavepoint:
+    case What::kRollbackTo:
+      status = run_savepoint(txn, points, call);
+      break;
     case What::kGet: {
       Result<std::string> got = txn.get(storage, call->key);
       status = got.status();
@@ -103,6 +134,13 @@ void run(Txn& txn, const KeyedStorage& storage, const Masstree& tree, Call* call
     }
   }
   call->code = status.code();
+}
+
+void replay_savepoint(Rows* rows, std::vector<Rows>* points, const Call& call) {
+  if (call.what == What::kSavepoint) return points->push_back(*rows);
+  if (points->empty()) return;
+  points->resize(points->size() - call.offset % (points->size() < 3 ? 1 : points->size()));
+  *rows = points->back();
 }
 
 // Runs the call on the model.
@@ -169,12 +207,13 @@ class ReplayTest : public ::testing::TestWithParam<bool> {
     Session session;
     std::deque<Txn> txn;  // one or none
     std::vector<Call> calls;
+    std::vector<Savepoint> points;
     bool is_doomed = false;
   };
 
   ReplayTest()
       : tree_(must(db_->open_masstree("tree"))), hash_(must(db_->open_hash("hash"))) {
-    for (int i = 0; i < 3; ++i) open_.push_back({must(db_->new_session()), {}, {}, false});
+    for (int i = 0; i < 3; ++i) open_.push_back({must(db_->new_session()), {}, {}, {}, false});
   }
   const KeyedStorage& storage() const {
     if (GetParam()) return tree_;
@@ -186,7 +225,12 @@ class ReplayTest : public ::testing::TestWithParam<bool> {
     } else if (open->txn.front().commit().is_ok()) {
       ASSERT_FALSE(open->is_doomed);
       ++commits_;
+      std::vector<Rows> points;
       for (Call& call : open->calls) {
+        if (call.what == What::kSavepoint || call.what == What::kRollbackTo) {
+          replay_savepoint(&rows_, &points, call);
+          continue;
+        }
         Call again = call;
         replay(&rows_, &again);
         ASSERT_EQ(static_cast<int>(call.code), static_cast<int>(again.code))
@@ -196,13 +240,14 @@ class ReplayTest : public ::testing::TestWithParam<bool> {
     }
     open->txn.clear();
     open->calls.clear();
+    open->points.clear();
     open->is_doomed = false;
   }
   void step(base::Random* random) {
     Open& open = open_[random->below(open_.size())];
     if (open.txn.empty()) open.txn.push_back(must(open.session.begin()));
     Call call = make_call(random, GetParam());
-    run(open.txn.front(), storage(), tree_, &call);
+    run(open.txn.front(), storage(), tree_, &open.points, &call);
     if (call.code == ErrorCode::kConflict) open.is_doomed = true;
     open.calls.push_back(std::move(call));
     if (random->below(6) == 0) end(&open, random->below(5) != 0);

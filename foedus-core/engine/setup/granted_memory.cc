@@ -205,7 +205,9 @@ std::string size_in_words(std::uint64_t bytes) {
     bytes /= 1024;
   }
   const std::uint64_t tenth = rest * 10 / 1024;
-  return std::to_string(bytes) + (tenth == 0 ? "" : "." + std::to_string(tenth)) + kUnits[unit];
+  const std::string fraction =
+      tenth == 0 ? std::string() : std::string(1, '.') + std::to_string(tenth);
+  return std::to_string(bytes) + fraction + kUnits[unit];
 }
 
 }  // namespace foedus::engine

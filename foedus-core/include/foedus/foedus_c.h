@@ -242,6 +242,22 @@ FOEDUS_API int foedus_rollback(foedus_txn* txn, foedus_error* error);
 // FOEDUS_CONFLICT: values that were read do not hold any more. For loops that depend on them.
 FOEDUS_API int foedus_verify(foedus_txn* txn, foedus_error* error);
 
+// A point of a transaction. A value: copies name the same point. It ends with its transaction.
+typedef struct foedus_savepoint {
+  uint64_t of[2];
+} foedus_savepoint;
+// Makes a savepoint of the transaction as it is now.
+FOEDUS_API int foedus_set_savepoint(foedus_txn* txn, foedus_savepoint* savepoint,
+                                    foedus_error* error);
+// Undoes the writes since the savepoint, and ends later savepoints. What was read since then is
+// verified at the commit all the same; locks stay. FOEDUS_INVALID_ARGUMENT: the savepoint has
+// ended, or is of another transaction.
+FOEDUS_API int foedus_rollback_to(foedus_txn* txn, const foedus_savepoint* savepoint,
+                                  foedus_error* error);
+// Ends the savepoint and later ones. The writes stay.
+FOEDUS_API int foedus_release_savepoint(foedus_txn* txn, const foedus_savepoint* savepoint,
+                                        foedus_error* error);
+
 // ---- durability --------------------------------------------------------------------------------
 
 // A ticket is filled by a commit, and tells when a crash can no longer undo it. An unfilled one is

@@ -225,6 +225,20 @@ struct ArrayReadRequest {
   std::span<std::byte> out;  // in: memory for the wanted bytes
 };
 
+// A point of a transaction to which Txn::rollback_to() can go back. A value: copies name the same
+// point. It ends with its transaction.
+class Savepoint {
+ public:
+  Savepoint() = default;  // of no transaction
+
+ private:
+  friend class Txn;
+  Savepoint(const engine::SessionSlot* slot, std::uint64_t number) : slot_(slot), number_(number) {}
+
+  const engine::SessionSlot* slot_ = nullptr;
+  std::uint64_t number_ = 0;  // of the session's savepoints
+};
+
 class Txn {
  public:
   Txn(Txn&& other) noexcept;
@@ -392,6 +406,21 @@ class Txn {
   // snapshot.
   Scan scan(const Sequential& storage, SequentialScanOptions options = {});
 
+  // ---- savepoints ----------------------------------------------------------------------------
+
+  // Makes a savepoint here. Any number may exist, one after another, at 40 bytes each.
+  Result<Savepoint> savepoint();
+  // Undoes all writes since the savepoint, and ends the savepoints that were made after it. The
+  // transaction goes on, and may go back to this one again. Open scans go on, too, over the rows as
+  // they are now. Only writes are undone. What was read since the savepoint is still verified at
+  // the commit, and so is what a write has told: that insert() found no row, or erase() found one.
+  // Locks of get_for_update() are kept until the transaction ends. kInvalidArgument: the savepoint
+  // has ended, or is of another transaction.
+  Status rollback_to(const Savepoint& savepoint);
+  // Ends the savepoint and those that were made after it. The writes stay. Only a transaction with
+  // very many savepoints needs it. kInvalidArgument as for rollback_to().
+  Status release(const Savepoint& savepoint);
+
   // ---- end -----------------------------------------------------------------------------------
 
   // Commits and ends the transaction. The transaction has ended whatever the result is, with one
@@ -418,6 +447,10 @@ class Txn {
   friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options,
                                        bool is_retry);
   static constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
+  // Returns the savepoint's number; 0, which none has: it is of another session.
+  std::uint64_t number_of(const Savepoint& savepoint) const {
+    return savepoint.slot_ == slot_ ? savepoint.number_ : 0;
+  }
   // Refers to the open transaction of the session.
   explicit Txn(engine::EngineSession* session);
 

@@ -136,6 +136,22 @@ class LogBuffer {
     // order: relaxed, own word.
     tail_ = committed_.load_relaxed();
   }
+  // A place between two records of the open transaction. It stays valid if the ring grows, because
+  // it holds offsets.
+  struct Mark {
+    std::uint64_t tail;
+    std::uint64_t ring_end;
+    std::uint64_t filler;
+  };
+  Mark mark() const { return {tail_, ring_end_, filler_}; }
+  // Forgets the records that were reserved after `mark` was taken. limit_ stays: it bounds where
+  // the transaction may end, and the transaction's begin is the same. REQUIRES: the mark is of the
+  // open transaction, and no cut to an earlier one came since.
+  void cut(const Mark& mark) {
+    tail_ = mark.tail;
+    ring_end_ = mark.ring_end;
+    filler_ = mark.filler;
+  }
   bool has_open_records() const { return open_record_bytes() != 0; }
   // Returns the bytes of the open transaction's records, filler included.
   std::uint64_t open_record_bytes() const {

@@ -158,8 +158,11 @@ Status Cursor::read_volatile() {
 // Moves to this transaction's next append, straight from its log record; to at_end() if there is
 // none.
 void Cursor::take_own() {
-  for (const auto entries = ctx_->sets().writes().entries(); next_own_ < entries.size();
-       ++next_own_) {
+  occ::WriteSet& writes = ctx_->sets().writes();
+  // A rollback to a savepoint may have taken away appends that were returned.
+  next_own_ = std::min(next_own_, writes.kept_since(writes_));
+  writes_ = writes.state();
+  for (const auto entries = writes.entries(); next_own_ < entries.size(); ++next_own_) {
     const occ::WriteEntry& entry = entries[next_own_];
     if (entry.storage != control_) continue;
     payload_ = entry.log->payload();
@@ -174,6 +177,7 @@ void Cursor::close() {
   snapshot_.close();
   payload_ = {};
   next_own_ = 0;
+  writes_ = {};
   at_end_ = true;
   ctx_ = nullptr;
   control_ = nullptr;

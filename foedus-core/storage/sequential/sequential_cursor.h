@@ -72,7 +72,8 @@ class Cursor {
   std::vector<Lane> lanes_;  // a heap, the earliest record in front
   std::vector<char> buffer_;
   std::string_view payload_;
-  std::uint32_t next_own_ = 0;  // entry of the write set to look at next
+  std::uint32_t next_own_ = 0;   // entry of the write set to look at next
+  occ::WriteSet::State writes_;  // own writes when next_own_ was set
   bool at_end_ = true;
 };
 

@@ -9,20 +9,21 @@
 """
 
 from ._codecs import Codec, json, key, key_prefix, raw, struct, unpack_key
-from ._database import Database, Ticket, Txn, open  # noqa: A004
+from ._database import Database, open  # noqa: A004
 from ._engine import ffi as _ffi
 from ._engine import lib as _lib
 from ._errors import (AlreadyExists, Busy, Closed, Conflict, Corruption, Error, Forked,
                       InvalidArgument, IoError, NotFound, NotSupported, OutOfMemory, OutOfSpace,
                       Rollback, RolledBack, Timeout, TooLarge, WrongVersion)
 from ._tables import Array, Hash, Masstree, Sequential
+from ._txn import Savepoint, Ticket, Txn
 
 __version__ = _ffi.string(_lib.foedus_version()).decode()
 
 __all__ = [
     "AlreadyExists", "Array", "Busy", "Closed", "Codec", "Conflict", "Corruption", "Database",
     "Error", "Forked", "Hash", "InvalidArgument", "IoError", "Masstree", "NotFound", "NotSupported",
-    "OutOfMemory", "OutOfSpace", "Rollback", "RolledBack", "Sequential", "Ticket", "Timeout",
-    "TooLarge", "Txn", "WrongVersion", "json", "key", "key_prefix", "open", "raw", "struct",
-    "unpack_key",
+    "OutOfMemory", "OutOfSpace", "Rollback", "RolledBack", "Savepoint", "Sequential", "Ticket",
+    "Timeout", "TooLarge", "Txn", "WrongVersion", "json", "key", "key_prefix", "open", "raw",
+    "struct", "unpack_key",
 ]

@@ -1,24 +1,23 @@
-"""Databases, transactions and tickets."""
+"""Databases, and how transactions run in them."""
 
 from __future__ import annotations
 
-import asyncio
 import collections
 import functools
 import json
 import os
 import struct
 import weakref
-from typing import Any, Callable, Generator, Optional, TypeVar, Union
+from typing import Any, Callable, Optional, TypeVar, Union
 
 from . import _codecs
 from ._engine import ffi, lib
 from ._errors import Error, Rollback, check, error_of, memory, text_of
 from ._tables import Array, Hash, KeyedTable, Masstree, Sequential, Storage, Table
+from ._txn import Ticket, Txn, microseconds
 
 _T = TypeVar("_T")
 _TableT = TypeVar("_TableT", bound=Table)
-_FOREVER = (1 << 64) - 1
 _LOG_LEVELS = ("info", "warning", "error")
 
 
@@ -46,71 +45,11 @@ def _txn_options(given: dict[str, Any]) -> Any:
                     lib.foedus_txn_options_set, given)
 
 
-def _microseconds(seconds: Optional[float]) -> int:
-    return _FOREVER if seconds is None else max(0, int(seconds * 1e6))
-
-
 def _take_json(text: Any) -> Any:
     try:
         return json.loads(ffi.string(text[0]))
     finally:
         lib.foedus_free(text[0])
-
-
-class Ticket:
-    """Tells when a crash can no longer undo a commit. It can be waited for, or awaited.
-
-    >>> ticket = foedus.Ticket()
-    >>> db.transact(lambda txn: None, ticket=ticket)
-    >>> ticket.wait(timeout=10)
-    >>> ticket.durable
-    True
-    """
-
-    def __init__(self) -> None:
-        self._handle = ffi.gc(lib.foedus_ticket_new(), lib.foedus_ticket_free)
-
-    @property
-    def epoch(self) -> int:
-        """The epoch that has to become durable; 0 if there is nothing to wait for."""
-        return int(lib.foedus_ticket_epoch(self._handle))
-
-    @property
-    def durable(self) -> bool:
-        """True once no crash can undo the commit."""
-        return bool(lib.foedus_ticket_is_durable(self._handle))
-
-    def wait(self, timeout: Optional[float] = None) -> None:
-        """Waits until the commit is durable; Timeout after so many seconds."""
-        check(lib.foedus_ticket_wait(self._handle, _microseconds(timeout), memory().error))
-
-    def __await__(self) -> Generator[Any, None, None]:
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-
-        def finish(code: int) -> None:
-            if not done.done():
-                done.set_result(code)
-
-        def call(code: int) -> None:
-            loop.call_soon_threadsafe(finish, code)
-
-        argument = ffi.new_handle(call)
-        _waiting[argument] = call
-        check(lib.foedus_ticket_on_durable(self._handle, lib.foedus_python_durable, argument,
-                                           memory().error))
-        if (yield from done) != 0:
-            self.wait()  # raises
-
-
-_waiting: dict[Any, Any] = {}  # keeps the callbacks that the engine will call
-
-
-@ffi.def_extern()  # type: ignore[untyped-decorator]
-def foedus_python_durable(argument: Any, code: int) -> None:
-    """Of foedus_ticket_on_durable()."""
-    ffi.from_handle(argument)(code)
-    _waiting.pop(argument, None)
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
@@ -123,24 +62,6 @@ def foedus_python_log(argument: Any, level: int, line: Any, size: int) -> None:
 def foedus_python_progress(argument: Any, stage: int, done: int, total: int) -> None:
     """Of foedus_glean()."""
     ffi.from_handle(argument)(("map", "compose", "install")[stage], done, total)
-
-
-class Txn:
-    """A transaction. txn[table] is the table in it: what it reads is of one point in time, and what
-    it writes is there for others at once, or not at all."""
-
-    def __init__(self, handle: Any) -> None:
-        self._handle = handle
-        #: Of Database.begin(): the ticket of the commit, after it.
-        self.ticket: Optional[Ticket] = None
-
-    def __getitem__(self, table: _TableT) -> _TableT:
-        bound: _TableT = table._bound(self._handle)
-        return bound
-
-    def verify(self) -> None:
-        """Conflict if what was read does not hold any more. For loops that depend on it."""
-        check(lib.foedus_verify(self._handle, memory().error))
 
 
 class _Call:
@@ -379,7 +300,7 @@ class Database:
 
     def wait_durable(self, timeout: Optional[float] = None) -> None:
         """Makes all commits so far durable; Timeout after so many seconds."""
-        check(lib.foedus_wait_durable(self._handle, _microseconds(timeout), memory().error))
+        check(lib.foedus_wait_durable(self._handle, microseconds(timeout), memory().error))
 
     @property
     def durable_epoch(self) -> int:
@@ -450,7 +371,7 @@ class Database:
         if compare_all:
             flags |= lib.FOEDUS_BACKUP_COMPARE_ALL
         text = ffi.new("char**")
-        check(lib.foedus_backup(self._handle, os.fsencode(to), flags, _microseconds(timeout), text,
+        check(lib.foedus_backup(self._handle, os.fsencode(to), flags, microseconds(timeout), text,
                                 memory().error))
         return _take_json(text)  # type: ignore[no-any-return]
 

@@ -103,7 +103,7 @@ Status Cursor::move() {
 // has inserted included.
 bool Cursor::is_current() const {
   if (bin_ != nullptr) return bin_->header.load_version() == version_;
-  return is_of_snapshot_ || ctx_->sets().writes().size() == writes_;
+  return is_of_snapshot_ || ctx_->sets().writes().state() == writes_;
 }
 
 // Returns whether the record lies after the position.
@@ -127,7 +127,7 @@ Status Cursor::take() {
     }
   }
   FOEDUS_INVARIANT(last_ >= hash_, last_, hash_);
-  writes_ = ctx_->sets().writes().size();
+  writes_ = ctx_->sets().writes().state();
   const auto ahead = std::partition_point(
       list_.begin(), list_.end(), [this](const Listed& listed) { return !is_ahead(listed); });
   next_ = static_cast<std::size_t>(ahead - list_.begin());

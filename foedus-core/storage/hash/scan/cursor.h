@@ -109,7 +109,7 @@ class Cursor {
   bool has_bin_ = false;
   HashBinPage* bin_ = nullptr;  // null: it is cold
   page::PageVersion version_;   // at which it was taken
-  std::size_t writes_ = 0;      // own writes when it was taken
+  occ::WriteSet::State writes_;  // own writes when it was taken
   std::uint64_t last_ = 0;      // last hash of the bin, or of the range without one
   std::vector<Listed> list_;
   std::size_t next_ = 0;  // in list_

@@ -54,7 +54,7 @@ class Cursor {
   // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
   // transaction is open.
   bool try_next() {
-    if (row_ == row_end_ || ctx_->sets().writes().size() != writes_) return false;
+    if (row_ == row_end_ || ctx_->sets().writes().state() != writes_) return false;
     const TakenRow& row = rows_[row_++];
     key_at_ = rows_memory_.get() + row.offset;
     key_bytes_ = row.key_bytes;
@@ -199,7 +199,7 @@ class Cursor {
   std::uint32_t row_ = 0;
   std::uint32_t row_end_ = 0;
   std::uint32_t rows_wanted_ = 1;  // rows to take the next time
-  std::size_t writes_ = 0;         // own writes when the rows were taken
+  occ::WriteSet::State writes_;    // own writes when the rows were taken
 
   // The key of the slot at hand. It begins with the prefix of the layer that the cursor is in.
   std::string key_;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kVisited =
 // that was handed out last. So deleted records after that row are looked at again, too: the
 // transaction may have written to one of them.
 void Cursor::forget_rows() {
-  if (row_ != 0 && writes_ != ctx_->sets().writes().size()) {
+  if (row_ != 0 && writes_ != ctx_->sets().writes().state()) {
     top().position = static_cast<std::uint8_t>(row_positions_[row_ - 1] + 1);
     rows_wanted_ = 1;  // so that a scan that writes between rows takes none in vain
   }
@@ -108,7 +108,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
   route.asked = static_cast<std::uint8_t>(asked);
   row_ = 0;
   row_end_ = count;
-  writes_ = writes.size();
+  writes_ = writes.state();
   if (count != 0) rows_wanted_ = std::min(2 * rows_wanted_, kRowsWantedMax);
   return position != begin;
 }

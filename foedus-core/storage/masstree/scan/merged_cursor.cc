@@ -69,8 +69,8 @@ Status MergedCursor::next_merged(std::uint64_t limit) {
 
 Status MergedCursor::merge(std::uint64_t limit) {
   if (is_started_ && row_->at_end()) return {};
-  if (is_started_ && writes_ != ctx_->sets().writes().size() && !reopen()) return {};
-  writes_ = ctx_->sets().writes().size();
+  if (is_started_ && writes_ != ctx_->sets().writes().state() && !reopen()) return {};
+  writes_ = ctx_->sets().writes().state();
   FOEDUS_CHECK(step(limit));
   is_same_key_ = false;
   if (main_.at_end() || delta_->at_end()) {

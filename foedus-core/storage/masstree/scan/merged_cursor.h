@@ -58,7 +58,7 @@ class MergedCursor {
   bool reverse_ = false;
   bool is_started_ = false;
   bool is_same_key_ = false;  // both are at the current row's key
-  std::size_t writes_ = 0;    // own writes when the cursors moved
+  occ::WriteSet::State writes_;  // own writes when the cursors moved
   std::string low_;
   std::string high_;
 };
