@@ -94,7 +94,7 @@ Result<snapshot::Manifest> Glean::try_compose(GleanReport* report) {
 // Removes the files that no manifest lists. If the manifest of the previous snapshot is lost (E27),
 // fails and removes nothing: the files of that snapshot would be among them.
 Status Glean::remove_orphaned_files() const {
-  return snapshot::remove_orphaned_files(order_.device, order_.previous);
+  return snapshot::remove_orphaned_files(order_.device, order_.previous, nullptr, order_.in_making);
 }
 
 }  // namespace foedus::gleaner

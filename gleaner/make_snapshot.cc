@@ -9,6 +9,7 @@
 #include "gleaner/handoff/record_stream.h"
 #include "gleaner/reclaim/reclaim.h"
 #include "gleaner/sorted_tail.h"
+#include "gleaner/tree_load.h"
 
 namespace foedus::engine {
 
@@ -24,13 +25,22 @@ Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order) {
 
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
-                                                        ReclaimFrom from, GleanReport* report) {
+                                                        ReclaimFrom from,
+                                                        const snapshot::FileInMaking* in_making,
+                                                        GleanReport* report) {
   gleaner::ReclaimOptions options;
   if (from == ReclaimFrom::kUrgent) {
     options.total_percent_max += options.total_percent_max / 2;
     options.files_max *= 4;
   }
-  return gleaner::reclaim_if_due(device, newest, options, report);
+  return gleaner::reclaim_if_due(device, newest, options, report, in_making);
+}
+
+Result<std::unique_ptr<TreeLoad>> begin_tree_load(device::Device* device,
+                                                  const snapshot::SnapshotName& file,
+                                                  const storage_meta::StorageMeta& meta,
+                                                  page::Tid tid) {
+  return gleaner::begin_tree_load(device, file, meta, tid);
 }
 
 // Returns 0 for a record that a storage of this kind cannot have; the mapper that reads the record

@@ -117,13 +117,32 @@ Status SnapshotComposer::join_storage(std::size_t index) {
   return {};
 }
 
+// Adds the storage that was loaded, and its file.
+Status SnapshotComposer::add_load(const engine::LoadedStorage& load) {
+  snapshot::ManifestStorage storage;
+  storage.id = load.meta.id;
+  storage.kind = load.meta.kind;
+  storage.name = load.meta.name;
+  storage.root = load.root;
+  FOEDUS_CHECK(load.accounting.apply_to(&storage.live));
+  manifest_.storages.push_back(std::move(storage));
+  std::ranges::sort(manifest_.storages, {}, &snapshot::ManifestStorage::id);
+  if (load.file.pages != 0) manifest_.files.push_back(load.file);
+  return {};
+}
+
 Result<snapshot::Manifest> SnapshotComposer::finish() {
   if (order_.previous != nullptr) manifest_.files = order_.previous->files;
+  if (order_.load != nullptr) FOEDUS_CHECK(add_load(*order_.load));
   for (std::uint32_t i = 0; i < writers_.size(); ++i) {
     FOEDUS_CHECK(writers_[i]->finish());
     const std::uint32_t pages = writers_[i]->pages();
     if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, 0});
   }
+  // The file of a load has an older number than files of gleans that came meanwhile.
+  std::ranges::sort(manifest_.files, {}, [](const snapshot::ManifestFile& file) {
+    return std::pair(file.snapshot, file.soc);
+  });
   snapshot::settle_files(&manifest_);
   return std::move(manifest_);
 }

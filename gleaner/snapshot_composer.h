@@ -45,6 +45,7 @@ class SnapshotComposer {
   void start_composers();
   Result<std::vector<Subtree>> subtrees_of(std::size_t index);
   Status join_storage(std::size_t index);
+  Status add_load(const engine::LoadedStorage& load);
 
   const engine::GleanOrder& order_;
   const PartitionTable& table_;

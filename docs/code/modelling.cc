@@ -156,6 +156,17 @@ foedus::Status many(foedus::Database& db) {
   return {};
 }
 
+foedus::Status sorted_rows(foedus::Database& db) {
+  FOEDUS_TRY(foedus::BulkLoad load, db.load_masstree("parts"));
+  for (int part = 0; part < 1000; ++part) {  // each key is above the one before
+    FOEDUS_CHECK(load.add(foedus::key(part), "a part"));
+  }
+  FOEDUS_TRY(const foedus::Masstree parts, load.finish());
+  FOEDUS_TRY(const std::string row,
+             db.transact([&](foedus::Txn& txn) { return txn.get(parts, foedus::key(999)); }));
+  return expect(row == "a part", "the last part");
+}
+
 }  // namespace
 
 foedus::Status modelling(const std::string& dir) {
@@ -165,6 +176,7 @@ foedus::Status modelling(const std::string& dir) {
   FOEDUS_CHECK(counters(db));
   FOEDUS_CHECK(queue(db));
   FOEDUS_CHECK(many(db));
+  FOEDUS_CHECK(sorted_rows(db));
   return db.close();
 }
 

@@ -35,6 +35,7 @@ enum class Tag : std::uint32_t {
   kScan,
   kTicket,
   kKey,
+  kLoad,
 };
 
 // Tagged: the first member of a handle's object (U1).
@@ -160,6 +161,13 @@ struct foedus_ticket {
   foedus::c::Tagged<foedus::c::Tag::kTicket> tag;
   std::shared_ptr<foedus::Database> database;  // empty: it is not filled
   foedus::Ticket ticket;
+};
+
+struct foedus_load {
+  foedus::c::Tagged<foedus::c::Tag::kLoad> tag;
+  foedus::BulkLoad load;
+
+  explicit foedus_load(foedus::BulkLoad begun) : load(std::move(begun)) {}
 };
 
 struct foedus_key {

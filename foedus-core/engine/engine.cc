@@ -324,6 +324,7 @@ Status Engine::close() {
   FOEDUS_CHECK(base::catching([this] { return close_sessions(); }));
   state_.set_closed();
   leave_database(number_);
+  if (gleaning_ != nullptr) gleaning_->loads().close();
   if (gleaning_ != nullptr) {
     if (state_.is_recovered()) gleaning_->scheduler().make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);

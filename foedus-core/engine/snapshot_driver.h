@@ -24,6 +24,9 @@
 #include "foedus-core/log/segments/records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/page/tid.h"
+#include "foedus-core/snapshot/files/file_in_making.h"
+#include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "foedus-core/storage/base/page_sample.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -33,6 +36,35 @@
 #include "foedus/status.h"
 
 namespace foedus::engine {
+
+// A storage whose pages were made without the log (bulk load), and the file with these pages, which
+// is complete and synced.
+struct LoadedStorage {
+  storage_meta::StorageMeta meta;
+  page::SnapshotPageId root;
+  snapshot::PageAccounting accounting;
+  snapshot::ManifestFile file;
+  Epoch epoch;  // of all rows; a snapshot with the storage covers it
+};
+
+// Makes the pages of a new Master-Tree from its rows. Used by one thread. After an error every call
+// returns it, or another one.
+class TreeLoad {
+ public:
+  virtual ~TreeLoad() = default;
+  // Adds a row. kInvalidArgument: the key is not above that of the row before. REQUIRES: key and
+  // payload are within their limits. Returns errors of the device.
+  virtual Status add(std::string_view key, std::string_view payload) = 0;
+  // Completes the file. Called once, as the last call.
+  virtual Result<LoadedStorage> finish() = 0;
+};
+
+// Begins the pages of a new storage, in a file with this name. All rows get the TID `tid`. Errors
+// as of snapshot::SnapshotWriter::create().
+Result<std::unique_ptr<TreeLoad>> begin_tree_load(device::Device* device,
+                                                  const snapshot::SnapshotName& file,
+                                                  const storage_meta::StorageMeta& meta,
+                                                  page::Tid tid);
 
 // An order for one snapshot. The objects that it points to must outlive make_snapshot().
 struct GleanOrder {
@@ -54,6 +86,10 @@ struct GleanOrder {
   // them. The gleaner divides a storage among reducers by them. May be empty.
   std::vector<std::vector<storage::PageSample>> samples;
   const snapshot::Manifest* previous = nullptr;  // null: there is none
+  // A storage that the snapshot has besides; neither `previous` nor the log knows of it. Null:
+  // there is none.
+  const LoadedStorage* load = nullptr;
+  const snapshot::FileInMaking* in_making = nullptr;  // F9; may be null
   Epoch covered;
   Epoch newest_seen;  // newest epoch in the log or of the clock; not below `covered`
 
@@ -136,11 +172,14 @@ enum class ReclaimFrom : std::uint8_t { kUsual, kUrgent };
 // Moves live pages of some files to a new file, if superseded pages or files are too many. Returns
 // the manifest of the same snapshot with the new list of files and the next number, or nullopt if
 // nothing is moved. Adds the moved pages to report->pages_moved.
+// `in_making`: F9; may be null.
 // REQUIRES: `newest` is the newest manifest, and no snapshot is being made. The caller gives the
 // new page ids to all holders of page ids of `newest` before the old files are removed.
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
-                                                        ReclaimFrom from, GleanReport* report);
+                                                        ReclaimFrom from,
+                                                        const snapshot::FileInMaking* in_making,
+                                                        GleanReport* report);
 
 // Returns the position (the partitioning key, see PageSample) of a record in a storage of the kind,
 // or 0 if no storage of the kind can have the record. Defined in gleaner/.

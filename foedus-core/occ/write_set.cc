@@ -28,6 +28,7 @@ void WriteSet::make_room() {
 }
 
 void WriteSet::index_up_to(std::uint32_t end) {
+  FOEDUS_INVARIANT(owns_count_ + (end - indexed_) <= owns_.size(), owns_count_, end);
   for (; indexed_ < end; ++indexed_) {
     index_.at(entries_[indexed_].record) = owns_count_;
     owns_[owns_count_++] = {indexed_, indexed_, indexed_};
@@ -101,8 +102,7 @@ void WriteSet::cut(std::uint32_t count) {
     const std::uint32_t known_as = index_.find(entries_[i].record);
     FOEDUS_INVARIANT(known_as != WriteEntry::kNone, i);
     Own& own = owns_[known_as];
-    // An entry after the first of its record finds the chain cut already.
-    if (own.newest != WriteEntry::kNone && own.newest >= count) cut_chain(&own, count);
+    if (own.newest >= count) cut_chain(&own, count);  // else an entry before has cut it
   }
   indexed_ = std::min(indexed_, count);
   count_ = count;

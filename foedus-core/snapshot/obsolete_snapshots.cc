@@ -38,11 +38,11 @@ void forget(const ListedFiles& listed, const std::vector<std::string>& orphaned_
 
 Status remove_obsolete_snapshots(device::Device* device,
                                  const std::vector<page::SnapshotNumber>& keep,
-                                 SnapshotFiles* files, PageCache* cache,
-                                 device::OpenFiles* removed) {
+                                 SnapshotFiles* files, PageCache* cache, device::OpenFiles* removed,
+                                 const FileInMaking* spared) {
   FOEDUS_CHECK(remove_manifests(device, keep));
   FOEDUS_TRY(const ListedFiles listed, find_listed(device));
-  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device));
+  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device, spared));
   if (cache != nullptr) forget(listed, orphaned_files, cache);
   if (files != nullptr) {
     // All open files are looked at, not only those that still exist: after an attempt that failed
@@ -51,7 +51,7 @@ Status remove_obsolete_snapshots(device::Device* device,
       if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
     }
   }
-  return remove_orphaned_files(device, nullptr, removed);
+  return remove_orphaned_files(device, nullptr, removed, spared);
 }
 
 }  // namespace foedus::snapshot

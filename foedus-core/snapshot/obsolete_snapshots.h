@@ -7,6 +7,7 @@
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/cache/page_cache.h"
+#include "foedus-core/snapshot/files/file_in_making.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus/status.h"
 
@@ -18,12 +19,14 @@ namespace foedus::snapshot {
 // anything to remove it changes nothing.
 // On failure (of the device, or kCorruption of the newest manifest) a part of this may be done; the
 // next call does the rest. If remove_orphaned_files() is called in between, the next call still
-// closes the files that it has removed. `removed`: as of remove_orphaned_files().
+// closes the files that it has removed. `removed`, `spared`: as of
+// remove_orphaned_files().
 // REQUIRES: no snapshot is being made. Of a file that only the removed manifests list, no session
 // reads a page, and no volatile page has the id of a page.
 Status remove_obsolete_snapshots(device::Device* device,
                                  const std::vector<page::SnapshotNumber>& keep,
                                  SnapshotFiles* files, PageCache* cache,
-                                 device::OpenFiles* removed = nullptr);
+                                 device::OpenFiles* removed = nullptr,
+                                 const FileInMaking* spared = nullptr);
 
 }  // namespace foedus::snapshot

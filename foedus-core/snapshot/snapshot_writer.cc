@@ -9,23 +9,26 @@
 namespace foedus::snapshot {
 
 SnapshotWriter::SnapshotWriter(std::unique_ptr<device::File> file, page::SnapshotNumber snapshot,
-                               std::uint32_t soc, std::size_t buffer_pages,
-                               std::uint32_t pages_max)
+                               std::uint32_t soc, std::size_t buffer_pages, std::uint32_t pages_max,
+                               std::unique_ptr<device::IoQueue> queue)
     : file_(std::move(file)),
       snapshot_(snapshot),
       soc_(soc),
       buffer_pages_(buffer_pages),
       pages_max_(pages_max),
-      buffer_(new Page[buffer_pages]) {
-  make_page_0(snapshot, soc, buffer_[0].bytes);
+      writes_(queue == nullptr ? 1 : kQueueBuffers),
+      queue_(std::move(queue)) {
+  for (std::uint32_t i = 0; i < writes_.size(); ++i) {
+    buffers_.emplace_back(new Page[buffer_pages]);
+    if (i != filling_) free_.push_back(i);
+  }
+  make_page_0(snapshot, soc, buffers_[filling_][0].bytes);
   buffered_ = 1;
 }
 
-Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::create(device::Device* device,
-                                                               page::SnapshotNumber snapshot,
-                                                               std::uint32_t soc,
-                                                               std::size_t buffer_bytes,
-                                                               std::uint32_t pages_max) {
+Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::create(
+    device::Device* device, page::SnapshotNumber snapshot, std::uint32_t soc,
+    std::size_t buffer_bytes, std::uint32_t pages_max, std::unique_ptr<device::IoQueue> queue) {
   FOEDUS_INVARIANT(snapshot != page::SnapshotNumber{0} && soc < kMaxSocs, snapshot, soc);
   FOEDUS_INVARIANT(buffer_bytes != 0 && buffer_bytes % page::kPageBytes == 0, buffer_bytes);
   FOEDUS_INVARIANT(pages_max >= 1 && pages_max <= kFilePagesMax, pages_max);
@@ -44,8 +47,9 @@ Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::create(device::Device* d
   const Status removed = device->remove(name);
   if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   FOEDUS_TRY(auto file, device->open(name, device::Access::kCreateDirect));
-  return std::unique_ptr<SnapshotWriter>(new SnapshotWriter(
-      std::move(file), snapshot, soc, buffer_bytes / page::kPageBytes, pages_max));
+  return std::unique_ptr<SnapshotWriter>(new SnapshotWriter(std::move(file), snapshot, soc,
+                                                            buffer_bytes / page::kPageBytes,
+                                                            pages_max, std::move(queue)));
 }
 
 page::SnapshotPageId SnapshotWriter::next_id() const {
@@ -67,7 +71,7 @@ Result<page::SnapshotPageId> SnapshotWriter::append(const page::PageHeader* page
   if (buffered_ == buffer_pages_) FOEDUS_CHECK(write_buffer());
   const page::SnapshotPageId id = next_id();
   const std::uint64_t word = id.word();
-  char* const to = buffer_[buffered_].bytes;
+  char* const to = buffers_[filling_][buffered_].bytes;
   std::memcpy(to, static_cast<const void*>(page), page::kPageBytes);
   std::memcpy(to + offsetof(page::PageHeader, page_id), &word, sizeof(word));
   const std::uint32_t crc = checksum_of(to, page::kPageBytes);
@@ -77,11 +81,36 @@ Result<page::SnapshotPageId> SnapshotWriter::append(const page::PageHeader* page
   return id;
 }
 
+// Writes the buffer, or begins to and goes on with a free one.
 Status SnapshotWriter::write_buffer() {
   FOEDUS_INVARIANT(buffered_ >= 1 && buffered_ <= next_page_, buffered_, next_page_);
   const std::uint64_t offset = (next_page_ - buffered_) * page::kPageBytes;
-  status_ = file_->write_at(offset, buffer_[0].bytes, buffered_ * page::kPageBytes);
+  const std::size_t bytes = buffered_ * page::kPageBytes;
+  const char* const from = buffers_[filling_][0].bytes;
   buffered_ = 0;
+  if (queue_ == nullptr || !queue_->add_write(file_, offset, from, bytes, filling_)) {
+    status_ = file_->write_at(offset, from, bytes);
+    return status_;
+  }
+  queue_->send();
+  writes_[filling_] = {offset, bytes};
+  if (free_.empty()) FOEDUS_CHECK(end_write());
+  filling_ = free_.back();
+  free_.pop_back();
+  return {};
+}
+
+// Waits for a write in flight. The queue does not report errors: the call that writes the bytes
+// again does.
+Status SnapshotWriter::end_write() {
+  device::IoQueue::Done done;
+  const bool has_ended = queue_->next(true, &done);
+  FOEDUS_INVARIANT(has_ended, path());
+  free_.push_back(done.tag);
+  const Write& write = writes_[done.tag];
+  if (done.bytes < write.bytes) {
+    status_ = file_->write_at(write.offset, buffers_[done.tag][0].bytes, write.bytes);
+  }
   return status_;
 }
 
@@ -90,6 +119,7 @@ Status SnapshotWriter::finish() {
   is_finished_ = true;
   if (!status_.is_ok()) return status_;
   FOEDUS_CHECK(write_buffer());
+  while (free_.size() + 1 < buffers_.size()) FOEDUS_CHECK(end_write());
   status_ = file_->sync();
   return status_;
 }

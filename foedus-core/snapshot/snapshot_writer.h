@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/io_queue.h"
 #include "foedus-core/snapshot/cache/page_io.h"
 #include "foedus-core/snapshot/files/format.h"
 
@@ -23,17 +25,18 @@ namespace foedus::snapshot {
 class SnapshotWriter final : public PageWriter {
  public:
   static constexpr std::size_t kBufferBytes = 1u << 20;
+  static constexpr std::uint32_t kQueueBuffers = 4;  // with a queue
 
   // Makes the file; nothing is written yet. `pages_max`: of the file, page 0 included.
   // kAlreadyExists: a manifest of this or a later number is there (F3). kTooLarge: a number above
   // kSnapshotNumberMax. kOutOfSpace, kIoError.
   // REQUIRES: soc < kMaxSocs; buffer_bytes is a positive multiple of kPageBytes, and taken from the
-  // heap until the writer ends; 1 <= pages_max <= kFilePagesMax.
-  static Result<std::unique_ptr<SnapshotWriter>> create(device::Device* device,
-                                                        page::SnapshotNumber snapshot,
-                                                        std::uint32_t soc,
-                                                        std::size_t buffer_bytes = kBufferBytes,
-                                                        std::uint32_t pages_max = kFilePagesMax);
+  // heap until the writer ends; 1 <= pages_max <= kFilePagesMax. `queue`: of the device. With it
+  // there are kQueueBuffers such buffers, and a full one is written while the next is filled.
+  static Result<std::unique_ptr<SnapshotWriter>> create(
+      device::Device* device, page::SnapshotNumber snapshot, std::uint32_t soc,
+      std::size_t buffer_bytes = kBufferBytes, std::uint32_t pages_max = kFilePagesMax,
+      std::unique_ptr<device::IoQueue> queue = {});
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
 
@@ -52,18 +55,30 @@ class SnapshotWriter final : public PageWriter {
   };
 
   SnapshotWriter(std::unique_ptr<device::File> file, page::SnapshotNumber snapshot,
-                 std::uint32_t soc, std::size_t buffer_pages, std::uint32_t pages_max);
+                 std::uint32_t soc, std::size_t buffer_pages, std::uint32_t pages_max,
+                 std::unique_ptr<device::IoQueue> queue);
   Status write_buffer();
+  Status end_write();
 
   // Constant after create().
-  const std::unique_ptr<device::File> file_;
+  const std::shared_ptr<device::File> file_;
   const page::SnapshotNumber snapshot_;
   const std::uint32_t soc_;
   const std::size_t buffer_pages_;
   const std::uint32_t pages_max_;
 
-  // Used by the one thread that writes. The buffer holds the last `buffered_` pages.
-  const std::unique_ptr<Page[]> buffer_;
+  struct Write {
+    std::uint64_t offset = 0;
+    std::size_t bytes = 0;
+  };
+
+  // Used by the one thread that writes. buffers_[filling_] holds the last `buffered_` pages. The
+  // others are free, or in flight, and then writes_ has what is written.
+  std::vector<std::unique_ptr<Page[]>> buffers_;
+  std::vector<Write> writes_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t filling_ = 0;
+  const std::unique_ptr<device::IoQueue> queue_;  // ends before the buffers; null: there is none
   std::size_t buffered_ = 0;
   std::uint32_t next_page_ = 1;
   Status status_;

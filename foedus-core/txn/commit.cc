@@ -115,9 +115,7 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
 }
 
 Status rollback_to(occ::TxnContext* txn, const occ::Savepoints::Point& point) {
-  if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   FOEDUS_CHECK(read_preconditions(txn, point.writes));
-  FOEDUS_SYNC_POINT("txn:preconditions_read");
   occ::WriteSet& writes = txn->sets().writes();
   const std::uint32_t kept = point.writes;
   writes.reserve_cut();

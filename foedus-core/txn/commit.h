@@ -38,6 +38,7 @@ void rollback(occ::TxnContext* txn, bool will_retry = false);
 // Undoes the writes that came after `point`, and ends the savepoints that did. What the transaction
 // has read since stays read: its user has seen it. So has the user seen that a write succeeded. If
 // its precondition still holds, it becomes a read (C8); if it does not, the transaction is doomed.
+// REQUIRES: the transaction is not doomed.
 Status rollback_to(occ::TxnContext* txn, const occ::Savepoints::Point& point);
 
 // Succeeds if all that `txn` has read still holds, so that a decision based on these reads is

@@ -200,6 +200,7 @@ Status read_precondition(occ::TxnContext* txn, const occ::WriteEntry& entry) {
     std::uint32_t place = entry.place;
     is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &place, &now);
     if (!is_found) break;
+    FOEDUS_SYNC_POINT("txn:precondition_found");
     if (!entry.is_whole()) fits = fits_still(txn, entry, record, place, &now);
   } while ((now.word() & kElsewhere) != 0);  // it has moved since current_tid()
   const bool is_there = is_found && !now.is_deleted();

@@ -74,14 +74,16 @@ Result<snapshot::Manifest> move_all(device::Device* device, const snapshot::Mani
 
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,
-                                   ReclaimCounts* counts) {
-  FOEDUS_CHECK(snapshot::remove_orphaned_files(device, &manifest));
+                                   ReclaimCounts* counts, const snapshot::FileInMaking* in_making) {
+  const auto remove_orphaned_files = [&] {
+    return snapshot::remove_orphaned_files(device, &manifest, nullptr, in_making);
+  };
+  FOEDUS_CHECK(remove_orphaned_files());
   Result<snapshot::Manifest> moved =
       base::catching([&] { return move_all(device, manifest, victims, counts); });
   if (moved.is_ok()) return moved;
   // The caller gets the first error; the next glean removes what cannot be removed now.
-  const Status ignored =
-      base::catching([&] { return snapshot::remove_orphaned_files(device, &manifest); });
+  const Status ignored = base::catching(remove_orphaned_files);
   static_cast<void>(ignored.is_ok());
   return moved;
 }
@@ -89,11 +91,12 @@ Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manif
 Result<std::optional<snapshot::Manifest>> reclaim_if_due(device::Device* device,
                                                          const snapshot::Manifest& newest,
                                                          const ReclaimOptions& options,
-                                                         GleanReport* report) {
+                                                         GleanReport* report,
+                                                         const snapshot::FileInMaking* in_making) {
   const auto victims = choose_victims(newest, options);
   if (victims.empty()) return std::optional<snapshot::Manifest>();
   ReclaimCounts counts;
-  FOEDUS_TRY(snapshot::Manifest moved, reclaim(device, newest, victims, &counts));
+  FOEDUS_TRY(snapshot::Manifest moved, reclaim(device, newest, victims, &counts, in_making));
   report->snapshot = static_cast<std::uint32_t>(moved.number);
   report->pages_moved += counts.pages_written;
   return std::optional<snapshot::Manifest>(std::move(moved));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/snapshot/files/file_in_making.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
@@ -32,16 +33,16 @@ struct ReclaimCounts {
 // kCorruption: a page or a count is not what the manifest says (names the storage). Returns errors
 // of the device. The newest snapshot is then still the previous one.
 // REQUIRES: `manifest` is the newest of the directory; no snapshot is being made meanwhile;
-// `victims` are files of its list, at least one.
+// `victims` are files of its list, at least one. `in_making`: F9; may be null.
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,
-                                   ReclaimCounts* counts);
+                                   ReclaimCounts* counts,
+                                   const snapshot::FileInMaking* in_making = nullptr);
 
 // Calls reclaim() with the victims that `options` choose, and counts the moved pages in `report`.
 // Returns nothing if there are no victims. Otherwise as reclaim().
-Result<std::optional<snapshot::Manifest>> reclaim_if_due(device::Device* device,
-                                                         const snapshot::Manifest& newest,
-                                                         const ReclaimOptions& options,
-                                                         GleanReport* report);
+Result<std::optional<snapshot::Manifest>> reclaim_if_due(
+    device::Device* device, const snapshot::Manifest& newest, const ReclaimOptions& options,
+    GleanReport* report, const snapshot::FileInMaking* in_making = nullptr);
 
 }  // namespace foedus::gleaner

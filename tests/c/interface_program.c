@@ -219,6 +219,30 @@ static void use_savepoints(struct handles* h, foedus_txn* txn) {
   EXPECT(found == 0);
 }
 
+static void use_loads(struct handles* h) {
+  foedus_load* load;
+  foedus_storage* storage;
+  char rows[64];
+  size_t bytes = add_row(rows, 0, "a", "1");
+  bytes = add_row(rows, bytes, "b", "2");
+  size_t done = 9;
+  OK(foedus_load_begin(h->db, "loaded", 6, &load, error));
+  OK(foedus_load_rows(load, rows, bytes, &done, error));
+  EXPECT(done == 2);
+  EXPECT(foedus_load_rows(load, rows, bytes, &done, error) == FOEDUS_INVALID_ARGUMENT);
+  EXPECT(done == 0);
+  EXPECT(foedus_load_rows(load, rows, 5, &done, error) == FOEDUS_INVALID_ARGUMENT);
+  foedus_load* other;
+  EXPECT(foedus_load_begin(h->db, "other", 5, &other, error) == FOEDUS_BUSY);
+  EXPECT(other == NULL);
+  EXPECT(foedus_load_finish(other, &storage, error) == FOEDUS_INVALID_ARGUMENT);
+  OK(foedus_load_finish(load, &storage, error));
+  foedus_load_free(load);
+  foedus_load_free(NULL);
+  EXPECT(foedus_storage_kind(storage) == FOEDUS_MASSTREE);
+  foedus_storage_free(storage);
+}
+
 static void use_sessions(struct handles* h) {
   foedus_session* session;
   foedus_txn* txn;
@@ -332,6 +356,7 @@ int main(int argc, char** argv) {
   use_transact(&h);
   use_autocommit(&h);
   use_sessions(&h);
+  use_loads(&h);
   char backup[4096];
   snprintf(backup, sizeof(backup), "%s.backup", argv[1]);
   use_facts(&h, backup);

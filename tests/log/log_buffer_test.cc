@@ -183,6 +183,24 @@ TEST(LogBufferTest, a_ring_grows_with_its_transaction_wherever_it_stands) {
 
 // Goal: without memory a transaction that needs a larger ring gets an error, and one that only
 // would wait less waits. Both leave the ring unchanged.
+// Goal: filler that is cut off takes no room. Method: a ring that has filler grows and gets more of
+// it, which is cut off; half of the largest ring is room then, wherever it stands.
+TEST(LogBufferTest, a_cut_forgets_the_filler_of_a_larger_ring) {
+  for (std::uint64_t begin = 0; begin <= 2 * kCapacity; begin += 8) {
+    for (const std::uint64_t kept : {32u, 56u}) {
+      GrowingRing ring(begin);
+      ASSERT_EQ(ring.write(kept), ErrorCode::kOk);
+      const LogBuffer::Mark mark = ring.buffer->mark();
+      for (int i = 0; i < 9; ++i) ASSERT_EQ(ring.write(40), ErrorCode::kOk);
+      ring.buffer->cut(mark);
+      ring.records.resize(1);
+      ring.sizes.resize(1);
+      ASSERT_EQ(ring.write(kCapacity / 2 - kept), ErrorCode::kOk) << "from " << begin;
+      ASSERT_EQ(ring.write(8), ErrorCode::kTooLarge) << "from " << begin;
+    }
+  }
+}
+
 TEST(LogBufferTest, a_ring_that_cannot_grow_stays_as_it_is) {
   for (std::uint64_t begin = 0; begin <= 2 * GrowingRing::kFirst; begin += 8) {
     GrowingRing ring(begin);

@@ -200,17 +200,31 @@ TEST_F(WriteSetTest, agrees_with_a_model) {
 // A reader of own writes begins with the newest put or erase that is left.
 TEST_F(WriteSetTest, a_cut_leaves_the_chain_as_it_was_before) {
   page::RecordHeader* const a = record();
-  add(a, LogRecordType::kPut);        // 0
-  add(a, LogRecordType::kIncrement);  // 1
-  add(a, LogRecordType::kErase);      // 2
-  add(a, LogRecordType::kPut);        // 3
+  add(a, LogRecordType::kIncrement);  // 0
+  add(a, LogRecordType::kPut);        // 1
+  add(a, LogRecordType::kIncrement);  // 2
+  add(a, LogRecordType::kErase);      // 3
+  add(a, LogRecordType::kPut);        // 4
   set_.reserve_cut();
-  set_.cut(2);
-  EXPECT_EQ(chain(a), (Orders{0, 1}));
-  EXPECT_EQ(set_.find(a).newest, 1u);
-  add(a, LogRecordType::kErase);  // 2
-  EXPECT_EQ(chain(a), (Orders{2}));
+  set_.cut(3);
+  EXPECT_EQ(chain(a), (Orders{1, 2}));
+  EXPECT_EQ(set_.find(a).newest, 2u);
+  add(a, LogRecordType::kErase);  // 3
+  EXPECT_EQ(chain(a), (Orders{3}));
   EXPECT_EQ(set_.find(a).oldest, 0u);
+}
+
+// Entries that were cut off keep their numbers in the index, so the set needs room for more.
+TEST_F(WriteSetTest, there_is_room_for_new_entries_after_each_cut) {
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 70; ++i) add(record(), LogRecordType::kPut);
+    add(set_[0].record, LogRecordType::kPut);  // so all of them are indexed
+    set_.reserve_cut();
+    set_.cut(0);
+  }
+  EXPECT_TRUE(set_.is_empty());
+  set_.clear();
+  EXPECT_EQ(set_.state(), WriteSet::State());
 }
 
 TEST_F(WriteSetTest, a_state_says_which_entries_are_left_of_it) {

@@ -170,6 +170,15 @@ const std::vector<Told> kTold = {
 
 class ToldTest : public SavepointTest {
  protected:
+  // Inserts rows until the page of "row" must have been split.
+  void move_row(const KeyedStorage& storage) {
+    commit_second([&](Txn& other) -> Status {
+      for (int i = 0; i < 200; ++i) {
+        FOEDUS_CHECK(other.put(storage, "row" + std::to_string(i), std::string(100, 'x')));
+      }
+      return {};
+    });
+  }
   // Runs a transaction whose write is undone. The other session changes what the write has told,
   // before the undoing or after it. Returns whether the transaction committed.
   bool commits(const KeyedStorage& storage, const Told& told, bool is_before, bool is_changed) {
@@ -221,6 +230,39 @@ TEST_F(ToldTest, a_change_that_is_under_way_at_the_undoing_is_seen) {
   expect_conflict(txn.commit(), ConflictReason::kRecordChanged);
 }
 
+// Other sessions move the record to another page, and shorten its payload there.
+TEST_F(ToldTest, a_record_that_has_moved_is_looked_at_where_it_is) {
+  for (const KeyedStorage& storage : std::vector<KeyedStorage>{tree_, hash_}) {
+    commit_second([&](Txn& other) { return other.put(storage, "row", "of sixteen bytes"); });
+    Txn txn = must(first_.begin());
+    const Savepoint point = must(txn.savepoint());
+    must(txn.write_at(storage, "row", 15, "x"));
+    move_row(storage);
+    commit_second([&](Txn& other) { return other.update(storage, "row", "fifteen bytes ."); });
+    EXPECT_EQ(txn.rollback_to(point).code(), ErrorCode::kConflict);
+  }
+}
+
+// The record becomes a layer of the tree just before the look at it. Its word never changes again,
+// so the read must be of the record in the layer.
+TEST_F(ToldTest, a_record_that_moves_during_the_undoing_is_looked_at_again) {
+  commit_second(
+      [&](Txn& other) { return other.put(tree_, "8 bytes and more", "of sixteen bytes"); });
+  Txn txn = must(first_.begin());
+  must(txn.put(tree_, "written", "anyway"));
+  const Savepoint point = must(txn.savepoint());
+  must(txn.write_at(tree_, "8 bytes and more", 15, "x"));
+  {
+    const testing::AtSyncPoint found("txn:precondition_found", [&] {
+      commit_second([&](Txn& other) { return other.put(tree_, "8 bytes and others", ""); });
+    });
+    must(txn.rollback_to(point));
+    EXPECT_EQ(found.runs(), 1u);
+  }
+  commit_second([&](Txn& other) { return other.update(tree_, "8 bytes and more", "shorter"); });
+  expect_conflict(txn.commit(), ConflictReason::kRecordChanged);
+}
+
 TEST_F(ToldTest, writes_that_tell_nothing_conflict_with_nothing_once_undone) {
   Txn txn = must(first_.begin());
   const Savepoint point = must(txn.savepoint());
@@ -243,6 +285,7 @@ TEST_F(ToldTest, a_kept_write_answers_for_an_undone_one_of_its_record) {
   must(txn.increment(tree_, "sum", 0, 1));
   const Savepoint point = must(txn.savepoint());
   must(txn.increment(tree_, "sum", 0, 10));
+  must(txn.update(tree_, "sum", std::string(100, 'x')));
   must(txn.rollback_to(point));
   commit_second([&](Txn& other) { return other.increment(tree_, "sum", 0, 100); });
   must(txn.commit());

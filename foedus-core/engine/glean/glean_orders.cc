@@ -37,6 +37,7 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   order.device = parts_.device;
   order.runtime = parts_.runtime;
   order.topology = parts_.topology;
+  order.in_making = parts_.in_making;
   order.before_pages = [this] { parts_.retention->wait_for_blocks(); };  // E50
   // A recovered tail holds a part of the gleaner's memory, so the reducers of this glean are
   // smaller. Their memory is not kept for the next glean, whose reducers may be larger.
@@ -52,7 +53,8 @@ GleanOrder GleanOrders::base(std::uint32_t tasks_min, std::uint64_t bytes_beside
   order.mappers =
       as_many_as_fit(std::max(options.mappers, tasks_min), memory_bytes / 3, kMapperBytes);
   const std::uint64_t rest = memory_bytes - order.mappers * kMapperBytes;
-  const std::uint32_t reducers = std::max(options.reducers, tasks_min);
+  // One file of each snapshot is left to a bulk load (E62).
+  const std::uint32_t reducers = std::min(std::max(options.reducers, tasks_min), kMaxSocs - 1);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   // kRequire becomes kTry here: open() has made sure that the facility exists, and a glean that

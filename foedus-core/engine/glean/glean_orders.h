@@ -39,6 +39,7 @@ class GleanOrders {
     const Catalog* catalog = nullptr;
     page::PagePool* pool = nullptr;
     SnapshotRetention* retention = nullptr;
+    const snapshot::FileInMaking* in_making = nullptr;  // F9
     std::uint32_t session = 0;  // the slot of the gleaner's task in the clock
   };
   explicit GleanOrders(const Parts& parts) : parts_(parts) {}

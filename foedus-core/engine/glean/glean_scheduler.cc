@@ -1,5 +1,7 @@
 #include "foedus-core/engine/glean/glean_scheduler.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -167,6 +169,7 @@ Status GleanScheduler::run(Drop drop) {
   running.has_snapshot(report, manifest.covered > parts_.snapshots->covered());
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   parts_.newest->set(manifest);
+  FOEDUS_CHECK(parts_.loads->enter(manifest));
   FOEDUS_CHECK(parts_.log->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = parts_.runtime->now_us();
@@ -203,7 +206,8 @@ Status GleanScheduler::run_last() {
 }
 
 // Makes the next snapshot, and returns its manifest. Returns the newest manifest if nothing has
-// become durable since that was made.
+// become durable since that was made. With a load there is a next snapshot in any case: an epoch
+// without commits becomes durable, too.
 Result<snapshot::Manifest> GleanScheduler::make(const GleanProgressSink& progress,
                                                 GleanReport* report) {
   FOEDUS_CHECK(parts_.newest->look_again());
@@ -211,7 +215,14 @@ Result<snapshot::Manifest> GleanScheduler::make(const GleanProgressSink& progres
   FOEDUS_CHECK(parts_.retention->make_disk_room(forecast.most_pages(forecast.log_behind())));
   const std::optional<snapshot::Manifest> previous = parts_.newest->get();
   const snapshot::Manifest* const before = previous.has_value() ? &*previous : nullptr;
+  const std::shared_ptr<const LoadedStorage> load = parts_.loads->offer();
+  if (load != nullptr) {
+    const Epoch covered = before == nullptr ? Epoch() : before->covered;
+    FOEDUS_CHECK(
+        parts_.durability->wait(std::max(load->epoch, covered.next()), base::Runtime::kForever));
+  }
   GleanOrder order = parts_.orders->next(before, parts_.unapplied->get());
+  order.load = load.get();
   if (before != nullptr && order.covered <= before->covered) {
     report->snapshot = static_cast<std::uint32_t>(before->number);
     report->covered = before->covered;

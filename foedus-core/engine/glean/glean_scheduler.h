@@ -17,6 +17,7 @@
 #include "foedus-core/engine/glean/recovery.h"
 #include "foedus-core/engine/glean/snapshot_installer.h"
 #include "foedus-core/engine/glean/snapshot_retention.h"
+#include "foedus-core/engine/glean/storage_loads.h"
 #include "foedus-core/engine/glean/tail_glean.h"
 #include "foedus-core/engine/pace/glean_forecast.h"
 #include "foedus-core/engine/setup/open_state.h"
@@ -45,6 +46,7 @@ class GleanScheduler final : public base::Task {
     Snapshots* snapshots = nullptr;
     NewestManifest* newest = nullptr;
     GleanRequests* requests = nullptr;
+    StorageLoads* loads = nullptr;
     GleanForecast* forecast = nullptr;
     GleanOrders* orders = nullptr;
     DeltaPhases* deltas = nullptr;

@@ -13,6 +13,10 @@ Gleaning::Gleaning(const Parts& parts)
                  .snapshots = parts.snapshots,
                  .newest = &newest_,
                  .operator_log = parts.operator_log}),
+      loads_({.device = parts.device,
+              .clock = parts.clock,
+              .catalog = parts.catalog,
+              .newest = &newest_}),
       forecast_(
           {.runtime = parts.runtime, .log = parts.log, .pool = parts.pool, .newest = &newest_}),
       throttle_({.options = parts.options,
@@ -36,6 +40,7 @@ Gleaning::Gleaning(const Parts& parts)
                   .caches = parts.caches,
                   .newest = &newest_,
                   .installer = &installer_,
+                  .in_making = &loads_.in_making(),
                   .operator_log = parts.operator_log}),
       orders_(orders_parts(parts)),
       tail_(tail_parts(parts)),
@@ -71,6 +76,7 @@ GleanOrders::Parts Gleaning::orders_parts(const Parts& parts) {
           .catalog = parts.catalog,
           .pool = parts.pool,
           .retention = &retention_,
+          .in_making = &loads_.in_making(),
           .session = parts.session};
 }
 
@@ -120,6 +126,7 @@ GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
           .snapshots = parts.snapshots,
           .newest = &newest_,
           .requests = &requests_,
+          .loads = &loads_,
           .forecast = &forecast_,
           .orders = &orders_,
           .deltas = &deltas_,

@@ -5,6 +5,7 @@
 //
 //   newest      the newest manifest (E27)
 //   requests    calls that wait for a glean
+//   loads       bulk loads (E60)
 //   forecast    how long gleans take
 //   throttle    slows writers to the gleaner's pace (E18)
 //   deltas      phases of the deltas of Master-Trees
@@ -19,6 +20,7 @@
 #include <memory>
 
 #include "foedus-core/engine/glean/glean_scheduler.h"
+#include "foedus-core/engine/glean/storage_loads.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "foedus-core/numa/topology.h"
 
@@ -53,6 +55,7 @@ class Gleaning {
   Gleaning& operator=(const Gleaning&) = delete;
 
   GleanRequests& requests() { return requests_; }
+  StorageLoads& loads() { return loads_; }
   NewestManifest& newest() { return newest_; }
   WriteThrottle& throttle() { return throttle_; }
   SnapshotInstaller& installer() { return installer_; }
@@ -71,6 +74,7 @@ class Gleaning {
 
   NewestManifest newest_;
   GleanRequests requests_;
+  StorageLoads loads_;
   GleanForecast forecast_;
   WriteThrottle throttle_;
   DeltaPhases deltas_;

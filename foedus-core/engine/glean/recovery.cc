@@ -208,7 +208,8 @@ Status Recovery::glean_tail_in_room(RecoveredCatalog* found) {
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;
-    FOEDUS_TRY(auto moved, reclaim_pages(parts_.device, *manifest_, ReclaimFrom::kUrgent, &report));
+    FOEDUS_TRY(auto moved,
+               reclaim_pages(parts_.device, *manifest_, ReclaimFrom::kUrgent, nullptr, &report));
     if (moved.has_value()) {
       FOEDUS_SYNC_POINT("recovery:moved");
       parts_.retention->take_uninstalled(*moved);

@@ -98,7 +98,8 @@ Status SnapshotRetention::move_pages(snapshot::Manifest* manifest, GleanReport* 
   *manifest = *parts_.newest->get();
   FOEDUS_CHECK(make_disk_room(parts_.newest->live_pages() / kMovedShare));
   closer_.wait();  // E50
-  FOEDUS_TRY(auto moved, reclaim_pages(parts_.device, *manifest, ReclaimFrom::kUsual, report));
+  FOEDUS_TRY(auto moved, reclaim_pages(parts_.device, *manifest, ReclaimFrom::kUsual,
+                                       parts_.in_making, report));
   if (!moved.has_value()) return {};
   *manifest = std::move(*moved);
   parts_.newest->set(*manifest);
@@ -191,8 +192,9 @@ Status SnapshotRetention::remove_before_stamp() {
     if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
   }
   device::OpenFiles removed;
-  Status status = snapshot::remove_obsolete_snapshots(parts_.device, keep, parts_.caches->files(),
-                                                      parts_.caches->pages(), &removed);
+  Status status =
+      snapshot::remove_obsolete_snapshots(parts_.device, keep, parts_.caches->files(),
+                                          parts_.caches->pages(), &removed, parts_.in_making);
   closer_.close(std::move(removed));  // frees the blocks later (E50)
   return status;
 }

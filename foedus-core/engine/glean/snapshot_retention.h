@@ -49,6 +49,7 @@ class SnapshotRetention {
     SnapshotCaches* caches = nullptr;
     NewestManifest* newest = nullptr;
     SnapshotInstaller* installer = nullptr;
+    const snapshot::FileInMaking* in_making = nullptr;
     const OperatorLog* operator_log = nullptr;
   };
   explicit SnapshotRetention(const Parts& parts) : parts_(parts), closer_(parts.runtime) {}

@@ -34,6 +34,13 @@ std::string in_words(StorageKind kind) {
   return (kind == StorageKind::kArray ? "an " : "a ") + name;
 }
 
+Status check_name(std::string_view name) {
+  if (!name.empty() && name.size() <= kMaxStorageNameBytes) return {};
+  return Status::error(ErrorCode::kInvalidArgument,
+                       "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
+                           " bytes, not " + std::to_string(name.size()));
+}
+
 // Returns the error of an open() whose `wanted` does not describe the storage of that name, `meta`.
 Status other_shape(const storage_meta::StorageMeta& meta, const storage_meta::StorageMeta& wanted) {
   std::string text;
@@ -49,11 +56,7 @@ Status other_shape(const storage_meta::StorageMeta& meta, const storage_meta::St
 }  // namespace
 
 Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& wanted) {
-  if (wanted.name.empty() || wanted.name.size() > kMaxStorageNameBytes) {
-    return Status::error(ErrorCode::kInvalidArgument,
-                         "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
-                             " bytes, not " + std::to_string(wanted.name.size()));
-  }
+  FOEDUS_CHECK(check_name(wanted.name));
   if (!parts_.state->is_recovered()) [[unlikely]] {
     occ::StorageControl* const early = find_early(wanted);
     if (early != nullptr) return early;
@@ -66,6 +69,9 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   if (found != by_name_.end() && found->second->is_dropped()) {
     FOEDUS_CHECK(drop_found(found));
     found = by_name_.end();
+  }
+  if (reserved_.contains(wanted.name)) {
+    return Status::error(ErrorCode::kBusy, "the storage is being loaded").at_storage(wanted.name);
   }
   const bool is_announced = found != by_name_.end();
   if (!is_announced && !unannounced_.contains(wanted.name)) FOEDUS_CHECK(create(wanted));
@@ -173,6 +179,49 @@ Status Catalog::drop_found(StorageMap::iterator found) {
     parts_.runtime->pause(kFreeLookUs);
   }
   return {};
+}
+
+Result<storage_meta::StorageMeta> Catalog::reserve(std::string_view name) {
+  FOEDUS_CHECK(check_name(name));
+  FOEDUS_CHECK(parts_.state->check_recovered());  // E24: waits, so before mutex_
+  storage_meta::StorageMeta meta{.kind = StorageKind::kMasstree, .name = std::string(name)};
+  const std::lock_guard lock(mutex_);
+  if (by_name_.contains(meta.name) || unannounced_.contains(meta.name)) {
+    return Status::error(ErrorCode::kAlreadyExists,
+                         "there is a storage of that name; a load makes a new one");
+  }
+  reserved_.insert(meta.name);
+  const std::lock_guard lock_ids(ids_mutex_);
+  meta.id = page::StorageId{next_id_++};
+  return meta;
+}
+
+void Catalog::release(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  reserved_.erase(name);
+}
+
+Result<occ::StorageControl*> Catalog::enter_loaded(const storage_meta::StorageMeta& meta,
+                                                   page::SnapshotPageId root) {
+  const std::lock_guard lock(mutex_);
+  auto control = std::make_unique<occ::StorageControl>(meta, parts_.database);
+  occ::StorageControl* const loaded = control.get();
+  // Allocates all memory first: once the storage has pages, nothing may fail.
+  StorageMap named;
+  named.emplace(meta.name, loaded);
+  std::map<std::uint32_t, occ::StorageControl*> numbered;
+  numbered.emplace(static_cast<std::uint32_t>(meta.id), loaded);
+  std::map<std::uint32_t, Life> life;
+  life.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, Epoch(), Epoch()});
+  base::reserve_more(&controls_, 1);
+  FOEDUS_CHECK(set_root(loaded, root));
+  const std::lock_guard lock_ids(ids_mutex_);
+  controls_.push_back(std::move(control));
+  by_name_.merge(named);
+  by_id_.merge(numbered);
+  lives_.merge(life);
+  reserved_.erase(meta.name);
+  return loaded;
 }
 
 bool Catalog::is_drop_logged(const occ::StorageControl& control) const {

@@ -26,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,14 @@ class Catalog {
   // of a recovery that failed.
   Result<occ::StorageControl*> open(const storage_meta::StorageMeta& wanted);
   Status drop(std::string_view name);
+
+  // Bulk loads (E60, E61). reserve() gives the name of a new Master-Tree an id, and keeps others
+  // from creating a storage of that name until release() or enter_loaded(). kAlreadyExists: there
+  // is one. enter_loaded() announces the storage, whose pages are in a durable snapshot.
+  Result<storage_meta::StorageMeta> reserve(std::string_view name);
+  void release(const std::string& name);
+  Result<occ::StorageControl*> enter_loaded(const storage_meta::StorageMeta& meta,
+                                            page::SnapshotPageId root);
   std::vector<StorageInfo> list() const;
   void add_stats(Stats* stats) const;
 
@@ -145,6 +154,7 @@ class Catalog {
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // dropped ones too
   StorageMap by_name_;
   std::map<std::string, Unannounced> unannounced_;
+  std::set<std::string, std::less<>> reserved_;  // names of loads
   std::vector<Dropped> dropped_;  // storages whose pages are not freed yet
   Recovered recovered_;           // between recover() and enter_recovered()
 

@@ -37,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "foedus/bulk_load.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/stats.h"
@@ -239,6 +240,9 @@ class Database {
   Result<Array> open_array(std::string_view name, std::uint64_t records,
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
+  // Begins to fill a new Master-Tree with rows in the order of their keys. kAlreadyExists: there is
+  // a storage of that name. kBusy: another load runs. kNotSupported: Logging::kNone. kOutOfSpace.
+  Result<BulkLoad> load_masstree(std::string_view name);
   // Removes the storage and all its records. The removal is durable when the call returns. A
   // transaction that uses the storage meanwhile commits before the removal, or gets kConflict or
   // kNotFound. kNotFound: there is no storage of that name. kInvalidArgument: called within

@@ -4,6 +4,7 @@
 #include "foedus/cxx20.h"
 
 #if FOEDUS_HAS_CXX20
+#include "foedus/bulk_load.h"
 #include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/key.h"

@@ -42,6 +42,7 @@ typedef struct foedus_txn foedus_txn;
 typedef struct foedus_scan foedus_scan;
 typedef struct foedus_ticket foedus_ticket;
 typedef struct foedus_key foedus_key;
+typedef struct foedus_load foedus_load;
 
 // The numbers are stable, and those of foedus::ErrorCode (foedus/status.h says what they mean).
 enum foedus_code {
@@ -357,6 +358,19 @@ FOEDUS_API int foedus_erase_range(foedus_txn* txn, const foedus_storage* masstre
 // uint32_t in the machine's byte order, then the key, then the payload.
 
 enum foedus_write { FOEDUS_PUT = 0, FOEDUS_INSERT = 1, FOEDUS_UPDATE = 2, FOEDUS_ERASE = 3 };
+
+// Begins to fill a new Master-Tree with rows in the order of their keys, each key once.
+// FOEDUS_ALREADY_EXISTS: there is a storage of that name. FOEDUS_BUSY: another load runs.
+FOEDUS_API int foedus_load_begin(foedus_db* db, const char* name, size_t name_bytes,
+                                 foedus_load** load, foedus_error* error);
+// Adds rows. *done, which may be NULL, becomes the number of rows before the one that failed.
+// FOEDUS_INVALID_ARGUMENT: a key is not above the one before; the load can go on.
+FOEDUS_API int foedus_load_rows(foedus_load* load, const void* rows, size_t rows_bytes,
+                                size_t* done, foedus_error* error);
+// Makes the storage, with all rows, durably. The call can be repeated after an error.
+FOEDUS_API int foedus_load_finish(foedus_load* load, foedus_storage** storage, foedus_error* error);
+// Gives the load up, unless foedus_load_finish() has succeeded. NULL: does nothing.
+FOEDUS_API void foedus_load_free(foedus_load* load);
 
 // Writes rows in their order, all in the transaction of `txn`. `how`: of enum foedus_write;
 // FOEDUS_ERASE looks at keys only.

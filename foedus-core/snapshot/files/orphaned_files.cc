@@ -29,13 +29,15 @@ Result<ListedFiles> find_listed(device::Device* device) {
   return listed;
 }
 
-Result<std::vector<std::string>> find_orphaned_files(device::Device* device) {
+Result<std::vector<std::string>> find_orphaned_files(device::Device* device,
+                                                     const FileInMaking* spared) {
   FOEDUS_TRY(const ListedFiles listed, find_listed(device));
   FOEDUS_TRY(const auto names, device->list());
   std::vector<std::string> orphaned_files;
   for (const std::string& name : names) {
     const auto file = parse_snapshot_name(name);
-    const bool is_orphaned = file.has_value() && !listed.may_have(*file);
+    const bool is_spared = spared != nullptr && file.has_value() && spared->is(*file);
+    const bool is_orphaned = file.has_value() && !listed.may_have(*file) && !is_spared;
     if (is_orphaned || name == kNewManifestName) orphaned_files.push_back(name);
   }
   std::sort(orphaned_files.begin(), orphaned_files.end());
@@ -63,9 +65,9 @@ void keep_open(device::Device* device, const std::string& name, device::OpenFile
 }  // namespace
 
 Status remove_orphaned_files(device::Device* device, const Manifest* known,
-                             device::OpenFiles* removed) {
+                             device::OpenFiles* removed, const FileInMaking* spared) {
   if (known != nullptr) FOEDUS_CHECK(look_for(device, *known));
-  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device));
+  FOEDUS_TRY(const auto orphaned_files, find_orphaned_files(device, spared));
   if (orphaned_files.empty()) return {};
   FOEDUS_CHECK(device->sync_directory());  // F4: else a removed manifest could lead to them again
   for (const std::string& name : orphaned_files) {

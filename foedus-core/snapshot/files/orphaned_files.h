@@ -13,6 +13,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/files/file_in_making.h"
 #include "foedus-core/snapshot/files/format.h"
 #include "foedus/status.h"
 
@@ -25,8 +26,10 @@ struct Manifest;
 // If a manifest that is not the newest is damaged, or of another version, its files are not known.
 // Until it is removed, no file of its snapshot or an older one is among the orphaned files.
 // kCorruption, kWrongVersion: of the newest manifest.
+// `spared`: is no orphaned file (F9); may be null.
 // REQUIRES: no snapshot is being made, for its files are in no manifest yet.
-Result<std::vector<std::string>> find_orphaned_files(device::Device* device);
+Result<std::vector<std::string>> find_orphaned_files(device::Device* device,
+                                                     const FileInMaking* spared = nullptr);
 
 // The files that the manifests of a directory list.
 struct ListedFiles {
@@ -45,8 +48,9 @@ Result<ListedFiles> find_listed(device::Device* device);
 // newest manifest, if the caller knows it, else null. kCorruption, and nothing is removed: that
 // manifest is lost. No other manifest lists its files, and while they exist it can be written
 // again. `removed`: receives the files, open; their space is free when they are closed. Null: their
-// space is free at once.
+// space is free at once. `spared`: as of find_orphaned_files().
 Status remove_orphaned_files(device::Device* device, const Manifest* known = nullptr,
-                             device::OpenFiles* removed = nullptr);
+                             device::OpenFiles* removed = nullptr,
+                             const FileInMaking* spared = nullptr);
 
 }  // namespace foedus::snapshot

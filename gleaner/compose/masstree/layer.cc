@@ -43,8 +43,8 @@ void MasstreeLayer::restart() {
 }
 
 void MasstreeLayer::restart_page() {
-  block_.initialize(composition_.meta->id, page::PageKind::kMasstreeBorder, 0);
-  block_.header()->layer = depth_;
+  blocks_[open_].initialize(composition_.meta->id, page::PageKind::kMasstreeBorder, 0);
+  page()->header.layer = depth_;
   page()->heap_begin = page::kPageBytes;
 }
 
@@ -206,13 +206,13 @@ Status MasstreeLayer::append_page(BorderPage* page) {
 Status MasstreeLayer::append_spilled() {
   if (!has_spilled_) return {};
   has_spilled_ = false;
-  return append_page(spilled_.as<BorderPage>());
+  return append_page(spilled());
 }
 
 Status MasstreeLayer::spill_page(std::uint64_t last) {
   FOEDUS_CHECK(append_spilled());
   finish_page(page(), low_, last);
-  spilled_ = block_;
+  open_ = 1 - open_;
   has_spilled_ = true;
   restart_page();
   low_ = last + 1;
@@ -231,7 +231,7 @@ Status MasstreeLayer::close_page(std::uint64_t last) {
 
 void MasstreeLayer::share_spilled() {
   if (!has_spilled_) return;
-  BorderPage* const before = spilled_.as<BorderPage>();
+  BorderPage* const before = spilled();
   if (!share_keys(before, page())) return;
   low_ = page()->slice(0);
   finish_page(before, before->low, low_ - 1);

@@ -80,8 +80,13 @@ class MasstreeLayer {
   Result<std::vector<Subtree>> finish_range();
 
  private:
-  storage::masstree::BorderPage* page() { return block_.as<storage::masstree::BorderPage>(); }
-  unsigned keys() { return block_.header()->load_version().keys(); }
+  storage::masstree::BorderPage* page() {
+    return blocks_[open_].as<storage::masstree::BorderPage>();
+  }
+  storage::masstree::BorderPage* spilled() {
+    return blocks_[1 - open_].as<storage::masstree::BorderPage>();
+  }
+  unsigned keys() { return page()->header.load_version().keys(); }
   bool is_fence(std::uint64_t slice) const;
   bool is_fence_due(std::uint64_t slice) const {
     return next_fence_ < fences_.size() && fences_[next_fence_] <= slice;
@@ -130,9 +135,9 @@ class MasstreeLayer {
   MasstreeGroup group_;
   bool is_single_in_page_ = false;  // the last key is in the page, alone in its slice
   std::uint64_t single_ = 0;        // its slice
-  page::PageBytes block_;           // the open page
-  page::PageBytes spilled_;         // the full page before the open one
-  bool has_spilled_ = false;
+  page::PageBytes blocks_[2];
+  unsigned open_ = 0;            // the block of the open page
+  bool has_spilled_ = false;     // the other block has the full page before it
   std::optional<Subtree> held_;  // the page that was reused last
   MasstreeLevels levels_;
   std::unique_ptr<MasstreeLayer> next_layer_;

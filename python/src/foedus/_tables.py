@@ -13,7 +13,7 @@ from ._errors import NotFound, check, error_of, memory
 
 _HEAD = struct.Struct("=II")
 _ROWS_BYTES = 1 << 16  # of a scan, taken from the engine at a time
-_BATCH_ROWS = 10_000
+BATCH_ROWS = 10_000
 _NO_LIMIT = (1 << 64) - 1
 _MISSING = object()
 
@@ -81,6 +81,17 @@ class Table:
 
 def _run_here(function: Callable[..., Any]) -> Any:
     raise AssertionError("a table that is bound to a transaction opens no other one")
+
+
+def pack_rows(encode_key: Callable[[Any], bytes], encode: Callable[[Any], bytes],
+              pairs: Iterable[tuple[Any, Any]]) -> bytes:
+    """Rows as the library takes many of them in one call."""
+    parts: list[bytes] = []
+    pack = _HEAD.pack
+    for key, value in pairs:
+        encoded, payload = encode_key(key), encode(value)
+        parts += pack(len(encoded), len(payload)), encoded, payload
+    return b"".join(parts)
 
 
 def _unpack_rows(packed: bytes, count: int) -> list[tuple[bytes, bytes]]:
@@ -205,7 +216,7 @@ class KeyedTable(Table):
         """
         self._write_all(lib.FOEDUS_PUT, self._pairs(rows, more))
 
-    def put_many(self, rows: Any, batch: int = _BATCH_ROWS) -> int:
+    def put_many(self, rows: Any, batch: int = BATCH_ROWS) -> int:
         """Puts rows, in transactions of `batch` rows each; returns how many. For loads.
 
         >>> db.masstree("users").put_many((b"%d" % i, b"x") for i in range(25_000))
@@ -223,12 +234,7 @@ class KeyedTable(Table):
         return itertools.chain(rows.items() if hasattr(rows, "items") else rows, more.items())
 
     def _write_all(self, how: int, pairs: Iterable[tuple[Any, Any]]) -> None:
-        parts: list[bytes] = []
-        encode_key, encode, pack = self._encode_key, self._encode, _HEAD.pack
-        for key, value in pairs:
-            encoded, payload = encode_key(key), encode(value)
-            parts += pack(len(encoded), len(payload)), encoded, payload
-        packed = b"".join(parts)
+        packed = pack_rows(self._encode_key, self._encode, pairs)
         check(lib.foedus_write_rows(self._txn, self._handle, how, packed, len(packed), ffi.NULL,
                                     memory().error))
 

@@ -103,7 +103,7 @@ Status Cursor::move() {
 // has inserted included.
 bool Cursor::is_current() const {
   if (bin_ != nullptr) return bin_->header.load_version() == version_;
-  return is_of_snapshot_ || ctx_->sets().writes().state() == writes_;
+  return ctx_->sets().writes().state() == writes_;
 }
 
 // Returns whether the record lies after the position.
