@@ -98,6 +98,7 @@ void WriteSet::cut_chain(Own* own, std::uint32_t count) {
 void WriteSet::cut(std::uint32_t count) {
   FOEDUS_INVARIANT(count <= count_, count, count_);
   cuts_.push_back(count);
+  ++cut_count_;
   for (std::uint32_t i = count; i < indexed_; ++i) {
     const std::uint32_t known_as = index_.find(entries_[i].record);
     FOEDUS_INVARIANT(known_as != WriteEntry::kNone, i);
@@ -116,13 +117,17 @@ std::uint32_t WriteSet::kept_since(State state) const {
 }
 
 void WriteSet::clear() {
-  if (is_empty() && cuts_.empty()) return;
+  if (cut_count_ != 0) [[unlikely]] {
+    cut_count_ = 0;
+    cuts_.clear();
+    base::trim(&cuts_, kKeptBytesMax);
+  } else if (is_empty()) {
+    return;
+  }
   count_ = room_ = indexed_ = owns_count_ = 0;
   has_repeats_ = false;
   filter_.clear();
   sorted_.clear();
-  cuts_.clear();
-  base::trim(&cuts_, kKeptBytesMax);
   base::trim(&sorted_, kKeptBytesMax);
   base::trim(&entries_, kKeptBytesMax);
   base::trim(&owns_, kKeptBytesMax);

@@ -2,6 +2,7 @@
 // The write set of a transaction (paper §6).
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -98,7 +99,10 @@ class WriteSet {
   struct State {
     std::uint32_t entries = 0;
     std::uint32_t cuts = 0;
-    bool operator==(const State&) const = default;
+    // One comparison: scans make it for each row.
+    bool operator==(const State& other) const {
+      return std::bit_cast<std::uint64_t>(*this) == std::bit_cast<std::uint64_t>(other);
+    }
   };
 
   explicit WriteSet(base::MemorySource* source = nullptr)
@@ -154,7 +158,7 @@ class WriteSet {
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
-  State state() const { return {count_, static_cast<std::uint32_t>(cuts_.size())}; }
+  State state() const { return {count_, cut_count_}; }
   // Returns how many of the entries that the set had in `state` it still has. Those from there on
   // were added later.
   std::uint32_t kept_since(State state) const;
@@ -199,6 +203,7 @@ class WriteSet {
   base::LineVector<std::uint32_t> cuts_;  // of each cut() of the transaction: entries that it left
   AddressIndex index_;            // record -> owns_
   std::uint32_t count_ = 0;       // number of entries_ that are used
+  std::uint32_t cut_count_ = 0;   // number of cuts_; beside count_, so that state() is one load
   std::uint32_t room_ = 0;        // number of entries up to which no array has to grow
   std::uint32_t indexed_ = 0;     // entries before this one are in index_
   std::uint32_t owns_count_ = 0;  // number of owns_ that are used

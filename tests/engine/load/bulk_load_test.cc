@@ -1,3 +1,4 @@
+// ctest-labels: concurrency
 // Database::load_masstree() makes a storage of sorted rows, all of it or nothing, beside
 // transactions and gleans.
 #include <map>

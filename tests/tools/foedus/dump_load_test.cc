@@ -273,19 +273,31 @@ TEST_F(DumpLoadTest, json_of_other_writers_is_loaded) {
   EXPECT_EQ(copy.scan("t").out, "\\xff\t😀ü\\x0a/\n");
 }
 
+// Of a new tree all rows before the damage, whose keys ascend; of others whole batches of 512.
 TEST_F(DumpLoadTest, rows_before_the_damage_stay_and_are_counted) {
-  std::string dump = "foedus_dump,1\nstorage,t,masstree\n";
-  for (int i = 10'000; i < 12'000; ++i) dump += "row," + std::to_string(i) + ",v\n";
+  for (const auto& [kind, rows] : {std::pair("masstree", 2000), std::pair("hash", 1536)}) {
+    std::string dump = std::string("foedus_dump,1\nstorage,t,") + kind + "\n";
+    for (int i = 10'000; i < 12'000; ++i) dump += "row," + std::to_string(i) + ",v\n";
+    const DataRig copy(directory_.path() + "/copy of " + kind);
+    const Reply reply = copy.load(dump + "row,x\n");
+    expect_damaged(reply, "line 2003");
+    EXPECT_NE(reply.err.find("before the failure " + std::to_string(rows) +
+                             " rows of 1 storage were loaded, the last one \"t\"; they stay"),
+              reply.err.npos)
+        << reply.err;
+    const Reply scanned = copy.scan("t");
+    EXPECT_EQ(std::count(scanned.out.begin(), scanned.out.end(), '\n'), rows);
+    EXPECT_EQ(copy.load(dump + "end,1,2000\n", true).status, ExitStatus::kFine);
+  }
+}
+
+TEST_F(DumpLoadTest, rows_in_any_order_are_loaded_the_last_of_a_key_counts) {
   const DataRig copy(directory_.path() + "/copy");
-  const Reply reply = copy.load(dump + "row,x\n");
-  expect_damaged(reply, "line 2003");
-  EXPECT_NE(reply.err.find("before the failure 1536 rows of 1 storage were loaded, the last one "
-                           "\"t\"; they stay"),
-            reply.err.npos)
-      << reply.err;
-  const Reply scanned = copy.scan("t");
-  EXPECT_EQ(std::count(scanned.out.begin(), scanned.out.end(), '\n'), 1536);
-  EXPECT_EQ(copy.load(dump + "end,1,2000\n", true).status, ExitStatus::kFine);
+  const Reply loaded = copy.load(
+      "foedus_dump,1\nstorage,t,masstree\nrow,a,1\nrow,c,1\nrow,b,1\nrow,c,2\nrow,d,1\nend,1,5\n");
+  EXPECT_EQ(loaded.status, ExitStatus::kFine) << loaded.err;
+  EXPECT_NE(loaded.out.find("loaded 5 rows of 1 storage"), std::string::npos) << loaded.out;
+  EXPECT_EQ(copy.scan("t").out, "a\t1\nb\t1\nc\t2\nd\t1\n");
 }
 
 TEST_F(DumpLoadTest, progress_has_rows_and_rate) {

@@ -1,9 +1,14 @@
-// The command load: makes the storages of a dump, and writes its rows in batches of transactions.
+// The command load: makes the storages of a dump. Rows of a new Master-Tree that come in the order
+// of their keys, as in dumps of this program, are bulk-loaded; others go into batches of
+// transactions.
 #include <algorithm>
 #include <fstream>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "tools/foedus/data/data_command.h"
 #include "tools/foedus/dump/dump_reader.h"
@@ -21,22 +26,15 @@ class Loader {
 
   // Loads a dump. After a failure, rows() of it are committed.
   Status load(DumpReader* reader) {
-    while (true) {
-      FOEDUS_TRY(DumpItem item, reader->next());
-      if (auto* const row = std::get_if<DumpRow>(&item)) {
-        FOEDUS_CHECK(add(std::move(*row)));
-        continue;
-      }
-      FOEDUS_CHECK(commit_batch());
-      if (std::holds_alternative<DumpEnd>(item)) return {};
-      FOEDUS_CHECK(begin_storage(std::get<DumpStorage>(item), *reader));
-    }
+    Status loaded = load_items(reader);
+    Status ended = end_bulk();
+    return loaded.is_ok() ? std::move(ended) : std::move(loaded);
   }
   std::uint64_t rows() const { return rate_.rows(); }
   std::size_t storages() const { return names_.size(); }
   std::string line() const { return rate_.line(); }
   // Returns the name of the storage that was loaded last, in quotes.
-  std::string last_storage() const { return quoted(storage_.name()); }
+  std::string last_storage() const { return quoted(name_); }
 
  private:
   // A batch is far below the limit of a transaction, which is half of log.buffer_bytes, but for a
@@ -44,6 +42,19 @@ class Loader {
   static constexpr std::size_t kBatchRows = 512;
   static constexpr std::size_t kBatchBytes = 256u << 10;
 
+  Status load_items(DumpReader* reader) {
+    while (true) {
+      FOEDUS_TRY(DumpItem item, reader->next());
+      if (auto* const row = std::get_if<DumpRow>(&item)) {
+        FOEDUS_CHECK(add(std::move(*row)));
+        continue;
+      }
+      FOEDUS_CHECK(end_bulk());
+      FOEDUS_CHECK(commit_batch());
+      if (std::holds_alternative<DumpEnd>(item)) return {};
+      FOEDUS_CHECK(begin_storage(std::get<DumpStorage>(item), *reader));
+    }
+  }
   Status begin_storage(const DumpStorage& found, const DumpReader& reader) {
     if (!names_.insert(found.name).second) {
       return reader.damaged("storage " + quoted(found.name) + " comes twice");
@@ -58,15 +69,38 @@ class Loader {
                            "the database has a storage " + quoted(found.name) +
                                "; --merge loads into it, over the records that are there");
     }
-    Result<AnyStorage> made = make_storage(*db_, found.name, found.shape);
-    if (!made.is_ok()) {
-      names_.erase(found.name);
-      return made.status();
-    }
-    storage_ = *std::move(made);
+    name_ = found.name;
+    shape_ = found.shape;
+    const bool is_new_tree = found.shape.kind == StorageKind::kMasstree && !is_there;
+    Status begun = is_new_tree ? begin_bulk() : open_storage();
+    if (!begun.is_ok()) names_.erase(found.name);
+    return begun;
+  }
+  Status begin_bulk() {
+    Result<BulkLoad> load = db_->load_masstree(name_);
+    if (load.code() == ErrorCode::kNotSupported) return open_storage();  // there are no snapshots
+    if (!load.is_ok()) return load.status();
+    bulk_.emplace(*std::move(load));
+    return {};
+  }
+  // Makes the storage with the rows that were added so far. Later ones go into transactions.
+  Status end_bulk() {
+    if (!bulk_.has_value()) return {};
+    FOEDUS_CHECK(bulk_->finish());
+    bulk_.reset();
+    return open_storage();
+  }
+  Status open_storage() {
+    FOEDUS_TRY(storage_, make_storage(*db_, name_, shape_));
     return {};
   }
   Status add(DumpRow row) {
+    if (bulk_.has_value()) {
+      Status added = bulk_->add(row.key, row.value);
+      if (added.is_ok()) rate_.add(1);
+      if (added.code() != ErrorCode::kInvalidArgument) return added;
+      FOEDUS_CHECK(end_bulk());  // the row is not above the one before
+    }
     batch_bytes_ += row.key.size() + row.value.size();
     batch_.push_back(std::move(row));
     if (batch_.size() < kBatchRows && batch_bytes_ < kBatchBytes) return {};
@@ -94,7 +128,10 @@ class Loader {
   const bool is_merge_;
   RowRate rate_;
   std::set<std::string> names_;  // of storages that were begun
-  AnyStorage storage_;           // to which rows go
+  std::string name_;             // of the storage to which rows go, and its shape
+  StorageShape shape_;
+  std::optional<BulkLoad> bulk_;  // makes that storage; nothing: it is storage_
+  AnyStorage storage_;
   std::vector<DumpRow> batch_;   // rows that are not committed yet
   std::size_t batch_bytes_ = 0;
 };
