@@ -1,7 +1,9 @@
 // Checks pages of hash storages against storage/hash/layout/page.h (H1, H7): each level of the trie
 // takes the next seven bits of the hash. Each bin has the keys of its prefix, in the order of hash
 // and key.
+#include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 #include "foedus-core/storage/hash/layout/function.h"
 #include "foedus-core/storage/hash/layout/page.h"
 #include "foedus/options.h"
+#include "tools/foedus/preview.h"
 #include "tools/foedus/verify/page_walk.h"
 
 namespace foedus::cli {
@@ -48,7 +51,7 @@ class HashWalk {
   void run() {
     const auto block = std::make_unique<PageBytes>();
     const SnapshotPageId root = walk_.storage().root;
-    if (!walk_.enter(root, SnapshotPageId(), block.get())) return;
+    if (!walk_.enter(root, SnapshotPageId(), block.get())) return lose(Prefix());
     interior(root, block.get(), Prefix(), 0xff);
   }
 
@@ -60,7 +63,8 @@ class HashWalk {
   bool bin_page(SnapshotPageId id, HashBinPage& page, BinState* state);
   bool record(SnapshotPageId id, HashBinPage& page, std::uint32_t place, std::uint32_t* end,
               BinState* state);
-  void payload(SnapshotPageId id, HashBinPage& page, HashSlot slot);
+  void give(SnapshotPageId id, HashBinPage& page);
+  void lose(const Prefix& prefix, std::uint64_t from = 0);
 
   PageWalk& walk_;
 };
@@ -70,19 +74,27 @@ void HashWalk::interior(SnapshotPageId id, PageBytes* block, const Prefix& prefi
   auto& page = *block->as<HashInteriorPage>();
   const std::uint32_t level = page.header.level;
   const bool is_interior = page.header.kind == PageKind::kHashInterior && level >= 1;
-  if (!walk_.expect(is_interior, id, "it is no interior page of a hash storage")) return;
+  const std::uint64_t before = walk_.problems();
+  if (!walk_.expect(is_interior, id, "it is no interior page of a hash storage")) {
+    return lose(prefix);
+  }
   walk_.expect(level <= level_max, id, "its level is above that of the page over it");
   if (page.header.flags != prefix.bits) {
     walk_.problem(id, "it spreads by the bits behind bit " + std::to_string(page.header.flags) +
                           "; in its place are those behind bit " + std::to_string(prefix.bits));
-    return;
   }
+  if (page.header.flags != prefix.bits || walk_.must_lose(before)) return lose(prefix);
   walk_.counts().levels = std::max(walk_.counts().levels, prefix.bits / kDigitBits + 1);
   for (std::uint32_t digit = 0; digit < kDigits;) {
     std::uint32_t span = 0;
     while (digit + span < kDigits && page.owner_of(digit + span) == digit) ++span;
     const bool is_bin = std::has_single_bit(span) && digit % span == 0 && span < kDigits;
-    if (!walk_.expect(is_bin, id, "its owners are no prefixes of bins")) return;
+    if (!walk_.expect(is_bin, id, "its owners are no prefixes of bins")) {
+      // The bins of the digits before were visited, and the others begin here.
+      const std::uint64_t left = std::uint64_t{digit} << (kHashBits - kDigitBits - prefix.bits);
+      return lose(prefix, prefix.value | left);
+    }
+    const std::uint64_t pointers_before = walk_.problems();
     for (std::uint32_t i = 0; i < span; ++i) {
       const page::DualPageIds ids = page.pointers[digit + i].load();
       walk_.expect(ids.volatile_page.is_null(), id, "a pointer to a volatile page");
@@ -93,18 +105,24 @@ void HashWalk::interior(SnapshotPageId id, PageBytes* block, const Prefix& prefi
     const std::uint64_t part = std::uint64_t{digit} << (kHashBits - kDigitBits - prefix.bits);
     const unsigned more = kDigitBits - static_cast<unsigned>(std::countr_zero(span));
     const Prefix longer{prefix.value | part, prefix.bits + more};
-    if (!below.is_null()) child(below, id, longer, span == 1, level);
     digit += span;
+    if (walk_.must_lose(pointers_before)) {
+      lose(longer);
+    } else if (!below.is_null()) {
+      child(below, id, longer, span == 1, level);
+    }
   }
 }
 
 void HashWalk::child(SnapshotPageId id, SnapshotPageId from, const Prefix& prefix,
                      bool may_be_interior, std::uint32_t level) {
   const auto block = std::make_unique<PageBytes>();
-  if (!walk_.enter(id, from, block.get())) return;
+  if (!walk_.enter(id, from, block.get())) return lose(prefix);
   if (block->header()->kind != PageKind::kHashInterior) return bin(id, block.get(), prefix);
   const bool can_spread = may_be_interior && prefix.bits < storage::hash::kPrefixBitsMax;
-  if (!walk_.expect(can_spread, id, "an interior page where only bins can be")) return;
+  if (!walk_.expect(can_spread, id, "an interior page where only bins can be")) {
+    return lose(prefix);
+  }
   interior(id, block.get(), prefix, level);
 }
 
@@ -113,12 +131,17 @@ void HashWalk::bin(SnapshotPageId head, PageBytes* block, const Prefix& prefix) 
   BinState state{head, prefix, 0, 0, {}};
   SnapshotPageId id = head;
   for (;;) {
-    if (!walk_.is_of(id, *block, PageKind::kHashBin, 0)) return;
-    if (!bin_page(id, *block->as<HashBinPage>(), &state)) return;
+    // A page has the rows behind those of the page before it.
+    const std::uint64_t from = state.hash;
+    const std::uint64_t before = walk_.problems();
+    const bool is_sound = walk_.is_of(id, *block, PageKind::kHashBin, 0) &&
+                          bin_page(id, *block->as<HashBinPage>(), &state);
+    if (!is_sound || walk_.must_lose(before)) return lose(prefix, from);
+    give(id, *block->as<HashBinPage>());
     // order: relaxed, no other thread has the page.
     const SnapshotPageId next(block->as<HashBinPage>()->next_page.load_relaxed());
     if (next.is_null()) break;
-    if (!walk_.enter(next, id, block)) return;
+    if (!walk_.enter(next, id, block)) return lose(prefix, state.hash);
     id = next;
   }
   if ((state.records & 0xffff) == expected) return;
@@ -174,18 +197,42 @@ bool HashWalk::record(SnapshotPageId id, HashBinPage& page, std::uint32_t place,
   state->hash = hash;
   state->key = key;
   walk_.counts().records += 1;
-  payload(id, page, slot);
+  if (!slot.is_chain()) walk_.counts().payload_bytes += slot.length();
   return true;
 }
 
-void HashWalk::payload(SnapshotPageId id, HashBinPage& page, HashSlot slot) {
-  if (!slot.is_chain()) {
-    walk_.counts().payload_bytes += slot.length();
-    return;
+// Hands on the rows of a page, with the chains of large payloads. REQUIRES: bin_page() has found
+// the places of all records to be good.
+void HashWalk::give(SnapshotPageId id, HashBinPage& page) {
+  for (std::uint32_t place = 0; place < page.load_count(); ++place) {
+    const HashSlot slot = page.slot(place);
+    page::RecordHeader* const record = page.record(slot);
+    const std::string_view key(storage::hash::key_of(record), slot.key_bytes());
+    const char* const body = payload_of(record, slot);
+    if (!slot.is_chain()) {
+      walk_.give({key, 0, {body, slot.length()}});
+      continue;
+    }
+    std::uint64_t first = 0;
+    std::memcpy(&first, body, sizeof(first));
+    const auto payload = walk_.chain(SnapshotPageId(first), id);
+    if (payload.has_value()) {
+      walk_.give({key, 0, *payload});
+    } else {
+      walk_.lose({"key \"" + preview(key) + '"'});
+    }
   }
-  std::uint64_t first = 0;
-  std::memcpy(&first, payload_of(page.record(slot), slot), sizeof(first));
-  walk_.chain(SnapshotPageId(first), id);
+}
+
+// Says that the rows of a prefix are lost whose hash is `from` or above.
+void HashWalk::lose(const Prefix& prefix, std::uint64_t from) {
+  const std::uint64_t last =
+      prefix.bits == 0 ? ~std::uint64_t{0} : prefix.value | (~std::uint64_t{0} >> prefix.bits);
+  char words[80];
+  std::snprintf(words, sizeof(words), "keys whose hash is 0x%016llx to 0x%016llx",
+                static_cast<unsigned long long>(std::max(from, prefix.value)),
+                static_cast<unsigned long long>(last));
+  walk_.lose({words});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/options.h"
+#include "tools/foedus/preview.h"
 #include "tools/foedus/verify/page_walk.h"
 
 namespace foedus::cli {
@@ -52,10 +53,20 @@ class MasstreeWalk {
   bool check_heap(SnapshotPageId id, BorderPage& page, unsigned keys);
   void check_order(SnapshotPageId id, BorderPage& page, unsigned keys);
   void record(SnapshotPageId id, BorderPage& page, unsigned index, std::uint32_t layer);
+  void give(SnapshotPageId id, BorderPage& page, unsigned index);
+  void lose(std::uint64_t low, std::uint64_t last);
+  void lose_layer(std::uint64_t slice);
   void next_layer(SnapshotPageId id, BorderPage& page, unsigned index, std::uint32_t layer);
 
   PageWalk& walk_;
+  std::string prefix_;  // the slices of the layers above
 };
+
+std::string slice_bytes(std::uint64_t slice) {
+  std::string bytes(8, '\0');
+  storage::masstree::put_slice(slice, bytes.data());
+  return bytes;
+}
 
 std::string range_of(std::uint64_t low, std::uint64_t last) {
   return std::to_string(low) + " to " + std::to_string(last);
@@ -63,11 +74,13 @@ std::string range_of(std::uint64_t low, std::uint64_t last) {
 
 void MasstreeWalk::root(SnapshotPageId id, const Place& place) {
   const auto block = std::make_unique<PageBytes>();
-  if (!walk_.enter(id, place.from, block.get())) return;
+  if (!walk_.enter(id, place.from, block.get())) return lose(place.low, place.last);
   const std::uint32_t level = block->header()->level;
   const auto kind = level == 0 ? PageKind::kMasstreeBorder : PageKind::kMasstreeInterior;
-  if (!walk_.is_of(id, *block, kind, level)) return;
-  if (!walk_.expect(level <= kLevelMax, id, "a layer of impossible height")) return;
+  if (!walk_.is_of(id, *block, kind, level) ||
+      !walk_.expect(level <= kLevelMax, id, "a layer of impossible height")) {
+    return lose(place.low, place.last);
+  }
   StorageCounts& counts = walk_.counts();
   counts.levels = std::max(counts.levels, level + 1);
   counts.layers = std::max(counts.layers, place.layer + 1);
@@ -77,12 +90,14 @@ void MasstreeWalk::root(SnapshotPageId id, const Place& place) {
 void MasstreeWalk::child(SnapshotPageId id, const Place& place, std::uint32_t level) {
   const auto block = std::make_unique<PageBytes>();
   const auto kind = level == 0 ? PageKind::kMasstreeBorder : PageKind::kMasstreeInterior;
-  if (walk_.enter(id, place.from, kind, level, block.get())) visit(id, block.get(), place);
+  if (!walk_.enter(id, place.from, kind, level, block.get())) return lose(place.low, place.last);
+  visit(id, block.get(), place);
 }
 
 void MasstreeWalk::visit(SnapshotPageId id, PageBytes* block, const Place& place) {
   auto& page = *block->as<InteriorPage>();
-  if (!check(id, page, place)) return;
+  const std::uint64_t before = walk_.problems();
+  if (!check(id, page, place) || walk_.must_lose(before)) return lose(place.low, place.last);
   if (page.is_border()) {
     border(id, *block->as<BorderPage>(), place.layer);
   } else {
@@ -126,17 +141,23 @@ bool MasstreeWalk::check_separators(SnapshotPageId id, InteriorPage& page, unsig
 void MasstreeWalk::interior(SnapshotPageId id, InteriorPage& page, std::uint32_t layer) {
   const page::PageVersion version = page.header.load_version();
   const unsigned keys = version.keys();
+  const std::uint64_t before = walk_.problems();
   if (!walk_.expect(keys <= InteriorPage::kSeparatorsMax && version.layers() == 0, id,
                     "it counts more separators than a page can have") ||
-      !check_separators(id, page, keys)) {
-    return;
+      !check_separators(id, page, keys) || walk_.must_lose(before)) {
+    return lose(page.low, page.last);
   }
   for (unsigned i = 0; i <= keys; ++i) {
     const page::DualPageIds ids = page.child(i).load();
+    const std::uint64_t pointers_before = walk_.problems();
     walk_.expect(ids.volatile_page.is_null(), id, "a pointer to a volatile page");
     const std::uint64_t low = i == 0 ? page.low : page.separator(i - 1);
     const std::uint64_t last = i == keys ? page.last : page.separator(i) - 1;
-    child(ids.snapshot_page, {id, low, last, layer}, page.header.level - 1u);
+    if (walk_.must_lose(pointers_before)) {
+      lose(low, last);
+    } else {
+      child(ids.snapshot_page, {id, low, last, layer}, page.header.level - 1u);
+    }
   }
 }
 
@@ -182,9 +203,10 @@ void MasstreeWalk::check_order(SnapshotPageId id, BorderPage& page, unsigned key
 void MasstreeWalk::border(SnapshotPageId id, BorderPage& page, std::uint32_t layer) {
   const page::PageVersion version = page.header.load_version();
   const unsigned keys = version.keys();
+  const std::uint64_t before = walk_.problems();
   if (!walk_.expect(keys <= BorderPage::kKeysMax, id, "more keys than a page can have") ||
       !check_heap(id, page, keys)) {
-    return;
+    return lose(page.low, page.last);
   }
   // order: relaxed, no other thread has the page.
   walk_.expect(page.sorted_keys.load_relaxed() == keys, id, "it says that not all keys are sorted");
@@ -193,14 +215,22 @@ void MasstreeWalk::border(SnapshotPageId id, BorderPage& page, std::uint32_t lay
   for (unsigned i = 0; i < keys; ++i) {
     if (page.slot(i).is_layer()) {
       layers += 1;
-      next_layer(id, page, i, layer);
     } else {
       record(id, page, i, layer);
     }
   }
-  if (layers == version.layers()) return;
-  walk_.problem(id, "it counts " + std::to_string(version.layers()) + " next layers and has " +
-                        std::to_string(layers));
+  if (layers != version.layers()) {
+    walk_.problem(id, "it counts " + std::to_string(version.layers()) + " next layers and has " +
+                          std::to_string(layers));
+  }
+  if (walk_.must_lose(before)) return lose(page.low, page.last);
+  for (unsigned i = 0; i < keys; ++i) {
+    if (page.slot(i).is_layer()) {
+      next_layer(id, page, i, layer);
+    } else {
+      give(id, page, i);
+    }
+  }
 }
 
 void MasstreeWalk::record(SnapshotPageId id, BorderPage& page, unsigned index,
@@ -214,14 +244,58 @@ void MasstreeWalk::record(SnapshotPageId id, BorderPage& page, unsigned index,
   const std::string which = "key " + std::to_string(index);
   const bool is_key = layer * 8 + slot.key_bytes() <= kMaxKeyBytes;
   walk_.expect(is_key, id, which + " is longer than a key can be");
-  if (slot.is_snapshot_overflow()) {
-    std::uint64_t first = 0;
-    std::memcpy(&first, page.payload(slot), sizeof(first));
-    walk_.chain(SnapshotPageId(first), id);
-  } else if (walk_.expect(slot.payload_bytes() <= slot.capacity(), id,
-                          which + " has a payload larger than its room")) {
+  if (slot.is_snapshot_overflow()) return;
+  if (walk_.expect(slot.payload_bytes() <= slot.capacity(), id,
+                   which + " has a payload larger than its room")) {
     walk_.counts().payload_bytes += slot.payload_bytes();
   }
+}
+
+// Hands on a row, with the chain of a large payload.
+void MasstreeWalk::give(SnapshotPageId id, BorderPage& page, unsigned index) {
+  const Slot slot = page.slot(index);
+  std::string key;
+  if (walk_.gives_rows()) {
+    key = prefix_ + slice_bytes(page.slice(index));
+    if (slot.key_bytes() < 8) key.resize(prefix_.size() + slot.key_bytes());
+    key += page.remainder(slot);
+  }
+  if (!slot.is_snapshot_overflow()) {
+    if (walk_.gives_rows()) walk_.give({key, 0, {page.payload(slot), slot.payload_bytes()}});
+    return;
+  }
+  std::uint64_t first = 0;
+  std::memcpy(&first, page.payload(slot), sizeof(first));
+  const auto payload = walk_.chain(SnapshotPageId(first), id);
+  if (payload.has_value()) {
+    walk_.give({key, 0, *payload});
+  } else {
+    walk_.lose({"key \"" + preview(key) + '"'});
+  }
+}
+
+// Says that all keys of a range of slices are lost, within the layer at hand. A slice is a key
+// filled up with zeroes, so the bounds are keys without them.
+void MasstreeWalk::lose(std::uint64_t low, std::uint64_t last) {
+  const auto bound_of = [this](std::uint64_t slice) {
+    std::string bound = slice_bytes(slice);
+    bound.resize(bound.find_last_not_of('\0') + 1);
+    return '"' + preview(prefix_ + bound) + '"';
+  };
+  const bool is_to_end = last == ~std::uint64_t{0};
+  if (low == 0 && is_to_end && prefix_.empty()) return walk_.lose({"all its keys"});
+  std::string words = "keys";
+  if (low != 0) words += " from " + bound_of(low);
+  if (!is_to_end) words += " below " + bound_of(last + 1);
+  if (low != 0 && is_to_end) words += " on";
+  const bool is_bounded = low != 0 && !is_to_end;
+  if (!is_bounded && !prefix_.empty()) words += " that begin with \"" + preview(prefix_) + '"';
+  walk_.lose({words});
+}
+
+void MasstreeWalk::lose_layer(std::uint64_t slice) {
+  walk_.lose(
+      {"keys that begin with \"" + preview(prefix_ + slice_bytes(slice)) + "\" and are longer"});
 }
 
 void MasstreeWalk::next_layer(SnapshotPageId id, BorderPage& page, unsigned index,
@@ -229,14 +303,19 @@ void MasstreeWalk::next_layer(SnapshotPageId id, BorderPage& page, unsigned inde
   const Slot slot = page.slot(index);
   const std::string which = "key " + std::to_string(index);
   const page::Tid tid = page.record(slot)->load_tid();
+  const std::uint64_t before = walk_.problems();
   walk_.expect(tid.is_next_layer(), id, which + " is a next layer, its TID does not say so");
   walk_.check_tid(id, tid.without(page::Tid::kNextLayer), index);
   const page::DualPageIds ids = page.layer_pointer(slot)->load();
   walk_.expect(ids.volatile_page.is_null(), id, "a pointer to a volatile page");
   const bool can_be =
       slot.key_class() == storage::masstree::kRemainderClass && layer + 1 < kLayersMax;
-  if (!walk_.expect(can_be, id, which + " cannot be a next layer")) return;
+  if (!walk_.expect(can_be, id, which + " cannot be a next layer") || walk_.must_lose(before)) {
+    return lose_layer(page.slice(index));
+  }
+  prefix_ += slice_bytes(page.slice(index));
   root(ids.snapshot_page, {id, 0, ~std::uint64_t{0}, layer + 1});
+  prefix_.resize(prefix_.size() - 8);
 }
 
 }  // namespace

@@ -47,8 +47,12 @@ std::string problem_of_page_0(const device::File& file, const snapshot::Manifest
 }  // namespace
 
 PageWalk::PageWalk(device::Device* device, const snapshot::Manifest& manifest, Findings* findings,
-                   Progress progress)
-    : device_(device), manifest_(manifest), findings_(findings), progress_(std::move(progress)) {
+                   Progress progress, PageRows* rows)
+    : device_(device),
+      manifest_(manifest),
+      findings_(findings),
+      progress_(std::move(progress)),
+      rows_(rows) {
   files_.resize(manifest.files.size());
   for (std::size_t i = 0; i < files_.size(); ++i) {
     files_[i].about = &manifest.files[i];
@@ -63,6 +67,8 @@ void PageWalk::check_file(File* file) {
   if (opened == nullptr) return;
   if (std::string what = problem_of_page_0(*opened, *file->about); !what.empty()) {
     findings_->add({false, name, 0, {}, std::move(what)});
+    // Each other page has a checksum and its own id, so it can be used without page 0.
+    file->is_readable = rows_ != nullptr;
     return;
   }
   file->is_readable = true;
@@ -173,6 +179,7 @@ PageWalk::File* PageWalk::reach(SnapshotPageId id, SnapshotPageId from) {
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageBytes* to) {
+  const std::uint64_t before = problems();
   if (!expect(!id.is_null(), from, "a pointer to no page, where there must be one")) return false;
   File* const reached = reach(id, from);
   const device::File* const file = reached == nullptr ? nullptr : open(reached);
@@ -192,7 +199,7 @@ bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageBytes* to) {
   if (snapshot::is_below_records(*to->header())) reached->live.below_records += 1;
   const page::BrokenRule rule = storage::broken_rule(*to->header(), manifest_.covered);
   if (rule != nullptr) problem(id, std::string("the database would refuse it: ") + rule);
-  return true;
+  return !must_lose(before);
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageKind kind, std::uint32_t level,
@@ -256,32 +263,37 @@ void PageWalk::check_tid(SnapshotPageId page, page::Tid tid, std::uint64_t recor
   newest_record_ = std::max(newest_record_, tid.epoch());
 }
 
-void PageWalk::chain(SnapshotPageId first, SnapshotPageId page) {
+std::optional<std::string> PageWalk::chain(SnapshotPageId first, SnapshotPageId page) {
   const auto block = std::make_unique<PageBytes>();
+  std::string payload;
   counts_.chains += 1;
   std::uint32_t all = 0;
   std::uint64_t done = 0;
   SnapshotPageId from = page;
   SnapshotPageId id = first;
   do {
-    if (!enter(id, from, PageKind::kOverflow, 0, block.get())) return;
+    if (!enter(id, from, PageKind::kOverflow, 0, block.get())) return std::nullopt;
     const auto& part = *block->as<OverflowPage>();
     if (done == 0) {
       all = part.payload_bytes;
-      if (!expect(all != 0 && all <= kMaxPayloadBytes, id, "a payload of impossible size")) return;
+      if (!expect(all != 0 && all <= kMaxPayloadBytes, id, "a payload of impossible size")) {
+        return std::nullopt;
+      }
       counts_.payload_bytes += all;
     }
     const auto here = std::min<std::uint64_t>(all - done, OverflowPage::kDataBytes);
     if (!expect(part.payload_bytes == all && part.bytes_here == here, id,
                 "it is not the next part of the payload that leads to it")) {
-      return;
+      return std::nullopt;
     }
+    if (gives_rows()) payload.append(part.data, here);
     counts_.chain_pages += 1;
     done += here;
     from = id;
     id = SnapshotPageId(part.next_page);
   } while (done < all);
-  expect(id.is_null(), from, "a next page behind the end of its payload");
+  if (!expect(id.is_null(), from, "a next page behind the end of its payload")) return std::nullopt;
+  return payload;
 }
 
 }  // namespace foedus::cli

@@ -4,7 +4,8 @@
 //   enter(page) ── in a listed file? reached before? bytes, checksum, identity ──► its kind's file
 //     verify_<kind>.cc ── order, fences, counts, pointers ──► enter(next page) …
 //
-//   W1  Depth first: in memory are the pages of one path, and one bit for each page of the files.
+//   W1  Depth first: in memory are the pages of one path, the runs of one sequential storage, and
+//       one bit for each page of the files.
 //   W2  A page is entered once. A second pointer to it is a problem and not followed, so that a
 //       walk ends whatever the pages say.
 //   W3  Nothing that a page says is used before it was checked: a page may hold any bytes, with the
@@ -12,10 +13,12 @@
 //   W4  A page that cannot be trusted is a problem, and what lies below it is not looked at.
 //   W5  The walk shares only the layouts with the writers of pages. A page that the database
 //       refuses to read (storage/page_check.h) is a problem, whatever is found here besides.
+//   W6, W7  page_rows.h: rows are handed on, if a reader asks for them.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +31,7 @@
 #include "foedus-core/snapshot/files/live_pages.h"
 #include "foedus-core/snapshot/files/manifest.h"
 #include "tools/foedus/finding.h"
+#include "tools/foedus/verify/page_rows.h"
 
 namespace foedus::cli {
 
@@ -46,9 +50,10 @@ struct StorageCounts {
 
 class PageWalk {
  public:
-  // REQUIRES: device, manifest and findings outlive the walk.
+  // `rows` takes the rows (W6, W7); null: none are wanted. REQUIRES: device, manifest, findings and
+  // rows outlive the walk.
   PageWalk(device::Device* device, const snapshot::Manifest& manifest, Findings* findings,
-           Progress progress);
+           Progress progress, PageRows* rows = nullptr);
   PageWalk(const PageWalk&) = delete;
   PageWalk& operator=(const PageWalk&) = delete;
 
@@ -87,8 +92,24 @@ class PageWalk {
 
   // Checks the TID of a present record: no flags, an epoch that the snapshot covers.
   void check_tid(page::SnapshotPageId page, page::Tid tid, std::uint64_t record);
-  // Checks the chain of pages from `first` on that has the payload of a record of `page`.
-  void chain(page::SnapshotPageId first, page::SnapshotPageId page);
+  // Checks the chain of pages from `first` on that has the payload of a record of `page`. Returns
+  // the payload, or nullopt after a finding.
+  std::optional<std::string> chain(page::SnapshotPageId first, page::SnapshotPageId page);
+
+  // Returns true if the rows are wanted, so that damage does not end the walk through a run.
+  bool gives_rows() const { return rows_ != nullptr; }
+  std::uint64_t problems() const { return findings_->problems(); }
+  // Returns true if rows are wanted and findings came after the first `problems` ones: the page
+  // that was checked since then is lost (W6).
+  bool must_lose(std::uint64_t problems) const {
+    return rows_ != nullptr && findings_->problems() != problems;
+  }
+  void give(const PageRow& row) {
+    if (rows_ != nullptr) rows_->row(row);
+  }
+  void lose(const LostRows& rows) {
+    if (rows_ != nullptr) rows_->lost(rows);
+  }
 
  private:
   struct File {
@@ -116,6 +137,7 @@ class PageWalk {
   const snapshot::Manifest& manifest_;
   Findings* const findings_;
   const Progress progress_;
+  PageRows* const rows_;
   std::vector<File> files_;  // as in the manifest
   std::size_t open_files_ = 0;
   std::uint64_t total_ = 0;
