@@ -18,6 +18,8 @@ Result<ExitStatus> dispatch(const Command& command, std::ostream* out) {
       return run_log(command, out);
     case Verb::kSnapshots:
       return run_snapshots(command, out);
+    case Verb::kSalvage:
+      return run_salvage(command, out);
   }
   return Status::error(ErrorCode::kInvalidArgument, "no such command");
 }
@@ -38,7 +40,9 @@ ExitStatus run(const Command& command, std::ostream* out, std::ostream* err) {
     json.text("message", status.message());
     json.end_object();
   }
-  return status.code() == ErrorCode::kCorruption ? ExitStatus::kDamaged : ExitStatus::kCannotRead;
+  // A salvage of a damaged database has failed only if it has found nothing.
+  const bool is_damage = status.code() == ErrorCode::kCorruption && command.verb != Verb::kSalvage;
+  return is_damage ? ExitStatus::kDamaged : ExitStatus::kCannotRead;
 }
 
 }  // namespace foedus::cli

@@ -21,7 +21,7 @@ enum class ExitStatus : int {
   kCannotRead = 2  // usage; no database, or one that is open, unreadable or of another version
 };
 
-enum class Verb : std::uint8_t { kInfo, kVerify, kLog, kSnapshots };
+enum class Verb : std::uint8_t { kInfo, kVerify, kLog, kSnapshots, kSalvage };
 
 struct Command {
   Verb verb = Verb::kInfo;
@@ -39,6 +39,12 @@ struct Command {
   std::uint64_t to_epoch = ~std::uint64_t{0};
   std::uint64_t limit = ~std::uint64_t{0};
   bool is_summary = false;
+
+  // salvage
+  std::vector<std::string> storages;  // in the text form; empty: all
+  std::string format;                 // of the dump; empty: jsonl
+  std::string file;                   // to which the dump goes
+  bool is_newest = false;             // also what checks out after the whole epoch
 };
 
 // Runs a command. Results go to `out`, and so does a failure if JSON was asked for; otherwise a
@@ -52,5 +58,7 @@ Result<ExitStatus> run_info(const Command& command, std::ostream* out);
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out);
 Result<ExitStatus> run_log(const Command& command, std::ostream* out);
 Result<ExitStatus> run_snapshots(const Command& command, std::ostream* out);
+// Also kInvalidArgument, and kNotFound: there is no such storage. kCorruption: nothing can be read.
+Result<ExitStatus> run_salvage(const Command& command, std::ostream* out);
 
 }  // namespace foedus::cli

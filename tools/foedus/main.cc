@@ -1,5 +1,5 @@
-// foedus: the command line tool of the engine. info, verify, log and snapshots read the files of a
-// closed database and change nothing there; the other commands open it. See README.md.
+// foedus: the command line tool of the engine. info, verify, log, snapshots and salvage read the
+// files of a closed database and change nothing there; the other commands open it. See README.md.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
@@ -138,6 +138,19 @@ void add_inspections(Line* line) {
   log->add_flag("--summary", command.is_summary, "how many there are of each sort");
 
   add_json(line->add_on_database("snapshots", "snapshots that are kept"), line);
+}
+
+void add_salvage(Line* line) {
+  Command& command = line->command;
+  CLI::App* const salvage = line->add_on_database(
+      "salvage", "what can be read of a damaged database, as a dump for load");
+  add_json(salvage, line);
+  salvage->add_option("--out", command.file, "write the dump to this file")->required();
+  salvage->add_option("--storage", command.storages, "only this one; repeatable")
+      ->allow_extra_args(false);
+  salvage->add_option("--format", command.format, "jsonl (default), csv or binary");
+  salvage->add_flag("--newest", command.is_newest,
+                    "also the log after a damage, though the result may be inconsistent");
 }
 
 CLI::App* add_opening(Line* line, const std::string& name, const std::string& about,
@@ -285,7 +298,8 @@ ExitStatus run_data(DataVerb verb, const std::function<void(std::string_view)>& 
 constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kInfo},
                                                               {"verify", Verb::kVerify},
                                                               {"log", Verb::kLog},
-                                                              {"snapshots", Verb::kSnapshots}};
+                                                              {"snapshots", Verb::kSnapshots},
+                                                              {"salvage", Verb::kSalvage}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
     {"get", DataVerb::kGet},        {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
     {"erase", DataVerb::kErase},    {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
@@ -328,6 +342,7 @@ int main(int argc, char** argv) {
       "Exit status: 0 fine; 1 damaged, or no such record; 2 usage, or cannot be done (open in a "
       "process, missing, ...).");
   add_inspections(&line);
+  add_salvage(&line);
   add_records(&line);
   add_wholes(&line);
   try {

@@ -24,8 +24,10 @@ TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out)
     testing::must(db.transact([&](Txn& txn) { return txn.put(tree, key(2u), "second"); }));
     testing::must(db.close());
   }
-  for (const Verb verb : {Verb::kInfo, Verb::kVerify, Verb::kLog, Verb::kSnapshots}) {
+  for (const Verb verb :
+       {Verb::kInfo, Verb::kVerify, Verb::kLog, Verb::kSnapshots, Verb::kSalvage}) {
     Command command;
+    command.file = root.path() + "/dump";  // of kSalvage
     command.verb = verb;
     command.directories.dir = options.dir;
     command.directories.dirs = {options.files.dirs[1], options.files.dirs[0]};

@@ -57,7 +57,7 @@ constexpr ExplainedCode kCodes[] = {
     {ErrorCode::kCorruption,
      {"Bytes of a file are not those that were written; the message has the file and the place.",
       "Run foedus verify to see how much is damaged, and restore the directory from a copy. foedus "
-      "dump --storage saves storages that can still be read."}},
+      "salvage writes what can still be read as a dump."}},
     {ErrorCode::kWrongVersion,
      {"Another format version wrote the directory. It was not touched.",
       "Open it with the version that wrote it, and move the records with foedus dump and load."}},
