@@ -12,7 +12,7 @@ endfunction()
 # command line needs CLI11. Its shell edits lines if there is libedit.
 function(foedus_program)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "foedus/*.cc")
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|/foedus/demo/")
   add_library(foedus_cli STATIC ${sources})
   target_link_libraries(foedus_cli PUBLIC foedus_internal)
   pkg_check_modules(EDITLINE IMPORTED_TARGET libedit)
@@ -23,6 +23,7 @@ function(foedus_program)
     message(STATUS "libedit not found: the shell of bin/foedus has no history")
   endif()
   foedus_precompile(foedus_cli)
+  foedus_demo()
 
   find_package(CLI11)
   if(NOT CLI11_FOUND)
@@ -33,6 +34,32 @@ function(foedus_program)
   target_link_libraries(foedus_program PRIVATE foedus_cli CLI11::CLI11)
   target_compile_options(foedus_program PRIVATE -Og)  # CLI11: -O3 takes twice as long
   set_target_properties(foedus_program PROPERTIES OUTPUT_NAME foedus)
+endfunction()
+
+# foedus_demo(): the command `foedus demo` of foedus_cli. Its page and the library of its charts
+# become part of the program. Without cpp-httplib or that library the command says that it is not
+# there.
+function(foedus_demo)
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/foedus/demo")
+  pkg_check_modules(HTTPLIB IMPORTED_TARGET cpp-httplib)
+  find_file(FOEDUS_CHART_JS chart.js/chart.min.js PATHS /usr/share/javascript)
+  if(NOT HTTPLIB_FOUND OR NOT FOEDUS_CHART_JS)
+    message(STATUS "cpp-httplib or chart.js not found: bin/foedus has no demo")
+    target_sources(foedus_cli PRIVATE "${folder}/unavailable.cc")
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  list(REMOVE_ITEM sources "${folder}/unavailable.cc")
+  target_sources(foedus_cli PRIVATE ${sources})
+  target_link_libraries(foedus_cli PRIVATE PkgConfig::HTTPLIB)
+  set_source_files_properties("${folder}/assets.cc" PROPERTIES
+    COMPILE_DEFINITIONS
+      "FOEDUS_DEMO_FOLDER=\"${folder}\";FOEDUS_DEMO_CHART_JS=\"${FOEDUS_CHART_JS}\""
+    OBJECT_DEPENDS "${folder}/page.html;${folder}/page.css;${folder}/page.js;${FOEDUS_CHART_JS}"
+    SKIP_UNITY_BUILD_INCLUSION ON)
+  set_source_files_properties("${folder}/server.cc" PROPERTIES
+    COMPILE_OPTIONS -O1  # of a header-only library; nothing here is hot
+    SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # foedus_experiment_folders(): experiments/<x> with a main.cc becomes bin/<x>, made of all *.cc

@@ -12,6 +12,7 @@
 #include "foedus/foedus_c.h"
 #include "tools/foedus/commands.h"
 #include "tools/foedus/data/data_command.h"
+#include "tools/foedus/demo/demo.h"
 
 namespace {
 
@@ -20,6 +21,7 @@ using foedus::cli::Command;
 using foedus::cli::Console;
 using foedus::cli::DataCommand;
 using foedus::cli::DataVerb;
+using foedus::cli::DemoPlan;
 using foedus::cli::ExitStatus;
 using foedus::cli::Verb;
 
@@ -73,6 +75,7 @@ struct Line {
   CLI::App app{"Looks into foedus databases, reads and writes their records.", "foedus"};
   Command command;
   DataCommand data;
+  DemoPlan demo;
   std::string value;
   bool is_hex = false;
   std::vector<std::unique_ptr<Subcommand>> all;
@@ -223,6 +226,20 @@ void add_bench(Line* line) {
   bench->add_option("--seed", data.bench.seed, "of the random keys and values");
 }
 
+void add_demo(Line* line) {
+  DemoPlan& demo = line->demo;
+  CLI::App* const verb =
+      line->add("demo", "two databases under TPC-C, with a button that kills them, on a web page",
+                {}, 0, {})
+          ->app;
+  verb->add_option("--port", demo.port, "of the page, at 127.0.0.1; 0: any (default: 8047)");
+  verb->add_option("--dir", demo.dir,
+                   "holds the directory of the databases, which goes at the end");
+  verb->add_option("--warehouses", demo.warehouses, "of each database")->check(CLI::Range(1, 1000));
+  verb->add_option("--sessions", demo.sessions, "of each database")->check(CLI::Range(1, 256));
+  verb->add_flag("--small", demo.is_small, "a hundredth of the rows of TPC-C; for tests");
+}
+
 // Adds the commands on a database as a whole.
 void add_wholes(Line* line) {
   DataCommand& data = line->data;
@@ -249,6 +266,7 @@ void add_wholes(Line* line) {
   add_json(add_opening(line, "stats", "counters of the database, once it is open"), line);
   add_hex(add_opening(line, "shell", "reads commands, one a line"), line);
   add_bench(line);
+  add_demo(line);
   line->add("explain", "the meaning of an error, by name or number, and what to do", {"ERROR"}, 0,
             {&data.error});
 }
@@ -314,6 +332,7 @@ ExitStatus run_subcommand(Subcommand* sub, Line* line) {
     std::cerr << "foedus " << name << ": " << wrong << "\nRun with --help for more information.\n";
     return ExitStatus::kCannotRead;
   }
+  if (name == "demo") return foedus::cli::run_demo(line->demo, &std::cout, &std::cerr);
   const auto progress = progress_for_person();
   ExitStatus status = ExitStatus::kCannotRead;
   for (const auto& [verb_name, verb] : kInspections) {
