@@ -56,7 +56,7 @@ foedus::Status run_live(Backend& backend, const LiveLines& lines) {
   lines.event("first_read");
 
   FOEDUS_TRY(const AckedOrders acked, AckedOrders::find(FLAGS_ack_dir));
-  Sampler sampler(backend.database(), lines, FLAGS_glean == "on");
+  Sampler sampler(backend.database(), lines);
   OrderCheck check(backend, population.tables, acked, lines);
   RunPlan plan;
   plan.sessions = FLAGS_sessions;

@@ -1,7 +1,6 @@
 #pragma once
-// Sampler: a line with the statistics four times a second, and the snapshots of the database. The
-// engine tells the stages of a glean to the caller of glean() alone. So a thread here calls it,
-// at half of the log at which the engine would glean by itself, and notes each stage.
+// Sampler: a line with the statistics four times a second, and one for each stage of a glean as it
+// begins. A stage that is shorter than the time between two looks may be left out.
 
 #include <sys/stat.h>
 
@@ -57,10 +56,8 @@ inline DirectoryBytes directory_bytes(const std::string& dir) {
 
 class Sampler {
  public:
-  Sampler(foedus::Database& db, const LiveLines& lines, bool gleans)
-      : db_(db), lines_(lines), samples_([this] { sample(); }) {
-    if (gleans) gleans_ = std::thread([this] { glean(); });
-  }
+  Sampler(foedus::Database& db, const LiveLines& lines)
+      : db_(db), lines_(lines), samples_([this] { sample(); }), stages_([this] { watch(); }) {}
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
   ~Sampler() {
@@ -70,7 +67,7 @@ class Sampler {
     }
     stopping_.notify_all();
     samples_.join();
-    if (gleans_.joinable()) gleans_.join();
+    stages_.join();
   }
 
  private:
@@ -106,23 +103,15 @@ class Sampler {
     }
   }
 
-  void glean() {
-    constexpr auto kGlance = std::chrono::milliseconds(50);
-    const std::uint64_t log_bytes = foedus::GleanOptions().log_bytes / 2;
+  void watch() {
+    constexpr auto kGlance = std::chrono::milliseconds(20);
+    constexpr std::array<std::string_view, 4> kNames = {"", "map", "compose", "install"};
+    std::uint64_t stage = 0;
     while (wait(kGlance)) {
-      if (db_.stats().log_bytes_behind < log_bytes) continue;
-      int stage = -1;
-      const auto note = [&](const foedus::GleanProgress& progress) {
-        if (static_cast<int>(progress.stage) == stage) return;
-        stage = static_cast<int>(progress.stage);
-        constexpr std::array<std::string_view, 3> kNames = {"map", "compose", "install"};
-        lines_.event("stage", JsonObject().add("stage", kNames[static_cast<std::size_t>(stage)]));
-      };
-      const foedus::Status status = db_.glean(note).status();
-      JsonObject ended;
-      ended.add("stage", "");
-      if (!status.is_ok()) ended.add("message", status.message());
-      lines_.event("stage", ended);
+      const std::uint64_t now = db_.stats().glean_stage;
+      if (now == stage || now >= kNames.size()) continue;
+      stage = now;
+      lines_.event("stage", JsonObject().add("stage", kNames[stage]));
     }
   }
 
@@ -132,7 +121,7 @@ class Sampler {
   std::condition_variable stopping_;
   bool is_stopping_ = false;
   std::thread samples_;
-  std::thread gleans_;
+  std::thread stages_;
 };
 
 }  // namespace experiments::tpcc

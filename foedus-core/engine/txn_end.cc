@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "foedus-core/engine/txn_calls.h"
-#include "foedus-core/txn/commit.h"
+#include "foedus-core/txn/savepoint.h"
 #include "foedus/txn.h"
 
 namespace foedus {

@@ -12,15 +12,6 @@ namespace foedus::txn {
 
 namespace {
 
-// Releases the overflow pages of the writes from `first` on, which will not be applied.
-void release_overflow(occ::TxnContext* txn, std::size_t first) {
-  for (occ::WriteEntry& entry : txn->sets().writes().entries().subspan(first)) {
-    if (entry.overflow == 0) continue;
-    storage::release_overflow(*txn, entry.storage, entry.overflow);
-    entry.overflow = 0;
-  }
-}
-
 // Returns the epoch up to which a read-only transaction may have seen commits.
 Epoch newest_observed(occ::TxnContext* txn) {
   // A missing key may have been erased and purged in any epoch up to now: no TID is left that would
@@ -100,6 +91,15 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
   return status;
 }
 
+void release_overflow(occ::TxnContext* txn, std::uint32_t first) {
+  occ::WriteSet& writes = txn->sets().writes();
+  for (std::uint32_t i = first; i < writes.size(); ++i) {
+    if (writes[i].overflow == 0) continue;
+    storage::release_overflow(*txn, writes[i].storage, writes[i].overflow);
+    writes[i].overflow = 0;
+  }
+}
+
 void rollback(occ::TxnContext* txn, bool will_retry) {
   FOEDUS_INVARIANT(txn->is_open());
   FOEDUS_PROBE(txn_abort, txn->session());
@@ -112,19 +112,6 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
   } else {
     txn->end();
   }
-}
-
-Status rollback_to(occ::TxnContext* txn, const occ::Savepoints::Point& point) {
-  FOEDUS_CHECK(read_preconditions(txn, point.writes));
-  occ::WriteSet& writes = txn->sets().writes();
-  const std::uint32_t kept = point.writes;
-  writes.reserve_cut();
-  release_overflow(txn, kept);
-  txn->log().cut(point.log);
-  writes.cut(kept);
-  txn->located_writes().cut(kept);
-  txn->sets().savepoints().end_from(point.number + 1);
-  return {};
 }
 
 Status verify(occ::TxnContext* txn) {

@@ -12,10 +12,6 @@
 //   C7  The session's last TID is set before a record shows the new one. Therefore, if a thread has
 //       seen a commit, one of the sessions' last TIDs has an epoch not below that of the commit
 //       (Engine::newest_commit()).
-//   C8  A write that is undone alone leaves its precondition behind, as a read of its record. The
-//       read has the TID for which the precondition was checked at the time of the undoing, not at
-//       the time of the write. This suffices: if no commit changes the record from that check to
-//       the serialization point, the precondition holds there.
 //   C5  A page split, an adoption or a new layer changes no TID and no count that is verified. So
 //       none of these makes a transaction conflict.
 
@@ -34,12 +30,6 @@ Status commit(occ::TxnContext* txn, Epoch* epoch);
 // that the transaction held, so that a retry can take them first
 // (occ::TxnContext::end_for_retry()).
 void rollback(occ::TxnContext* txn, bool will_retry = false);
-
-// Undoes the writes that came after `point`, and ends the savepoints that did. What the transaction
-// has read since stays read: its user has seen it. So has the user seen that a write succeeded. If
-// its precondition still holds, it becomes a read (C8); if it does not, the transaction is doomed.
-// REQUIRES: the transaction is not doomed.
-Status rollback_to(occ::TxnContext* txn, const occ::Savepoints::Point& point);
 
 // Succeeds if all that `txn` has read still holds, so that a decision based on these reads is
 // sound. Otherwise the transaction is doomed.

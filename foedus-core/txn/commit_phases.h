@@ -30,6 +30,9 @@ Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 // something. A commit checks the preconditions of its writes under locks, in the lock phase.
 Status read_preconditions(occ::TxnContext* txn, std::uint32_t first);
 
+// Releases the overflow pages of the writes from `first` on, which will not be applied (commit.cc).
+void release_overflow(occ::TxnContext* txn, std::uint32_t first);
+
 // commit_apply.cc
 
 // Sets the being-written flags (C1). Returns the newest TID that will be overwritten.

@@ -140,6 +140,7 @@ GleanScheduler::Parts Gleaning::scheduler_parts(const Parts& parts) {
 
 void Gleaning::add_stats(Stats* stats) const {
   stats->log_bytes_behind = forecast_.log_behind();
+  stats->glean_stage = forecast_.stage();
   newest_.add_stats(stats);
   requests_.add_stats(stats);
   stats->writers_waited_us = throttle_.waited_us();

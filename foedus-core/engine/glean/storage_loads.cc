@@ -107,7 +107,7 @@ std::shared_ptr<const LoadedStorage> StorageLoads::offer() {
 
 Status StorageLoads::enter(const snapshot::Manifest& manifest) {
   const std::lock_guard lock(mutex_);
-  if (current_ == nullptr || !current_->is_offered) return {};
+  if (current_ == nullptr) return {};
   const auto* const storage = snapshot::find_storage(&manifest, current_->meta.id);
   if (current_->is_withdrawn) {
     if (storage == nullptr) end_current();  // E61

@@ -23,6 +23,8 @@ GleanForecast::Running::Running(GleanForecast* forecast)
 }
 
 void GleanForecast::Running::at(const GleanProgress& progress) {
+  // order: relaxed, a statistic
+  forecast_->stage_.store_relaxed(1 + static_cast<std::uint64_t>(progress.stage));
   forecast_->pace_.at(progress, forecast_->parts_.runtime->now_us());
 }
 

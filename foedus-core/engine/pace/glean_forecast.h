@@ -63,7 +63,10 @@ class GleanForecast {
     // yet chosen the epoch that the glean covers. So the glean leaves out only those of the
     // estimated bytes that are not durable when next() chooses.
     explicit Running(GleanForecast* forecast);
-    ~Running() { forecast_->pace_.end(); }
+    ~Running() {
+      forecast_->stage_.store_relaxed(0);  // order: relaxed, a statistic
+      forecast_->pace_.end();
+    }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
@@ -82,6 +85,8 @@ class GleanForecast {
     GleanSize size_;
     bool is_news_ = false;
   };
+  // Returns Stats::glean_stage. Any thread.
+  std::uint64_t stage() const { return stage_.load_relaxed(); }  // order: relaxed, a statistic
   // Returns a high estimate of the pages that a glean of `log_bytes` writes.
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
 
@@ -99,6 +104,7 @@ class GleanForecast {
 
   // Own synchronization.
   GleanPace pace_;
+  base::AtomicWord<std::uint64_t> stage_;
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;

@@ -91,6 +91,8 @@ struct Stats {
   // that may still look at them.
   std::uint64_t waiting_page_bytes = 0;
   std::uint64_t log_bytes_behind = 0;  // written since open, in no snapshot yet
+  // The stage of the running glean: 1 + its number in GleanStage; 0: no glean runs.
+  std::uint64_t glean_stage = 0;
   std::uint64_t gleans = 0;            // snapshots made and installed
   std::uint64_t gleaned_records = 0;   // log records in them
   std::uint64_t glean_cpu_us = 0;      // processor time of gleans, of all threads

@@ -40,8 +40,14 @@ struct WriteEntry {
   StorageControl* storage = nullptr;
   LockWaiter* waiter = nullptr;
   std::uint64_t overflow = 0;
+  std::uint32_t place = 0;
+  std::uint32_t next_own = 0;  // never followed: no record has two entries
   Precondition precondition = Precondition::kNone;
   std::uint64_t value = 0;  // written by the model's apply()
+
+  bool is_whole() const {
+    return log->type == log::LogRecordType::kPut || log->type == log::LogRecordType::kErase;
+  }
 };
 
 struct PointerEntry {
