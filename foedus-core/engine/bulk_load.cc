@@ -105,6 +105,11 @@ Result<BulkLoad> Database::load_masstree(std::string_view name) {
     if (engine_->gleaning() == nullptr) {
       return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
     }
+    // The mover takes it that no file is made while it runs (Device::make_room()).
+    if (!engine_->options().tiers.ssd_dirs.empty()) {
+      return Status::error(ErrorCode::kNotSupported,
+                           "a database with an SSD tier takes rows in transactions alone");
+    }
     FOEDUS_TRY(auto load, engine_->gleaning()->loads().begin(name));
     return BulkLoad(std::make_unique<engine::BulkLoader>(engine_.get(), std::move(load)));
   });

@@ -34,8 +34,9 @@ Result<std::shared_ptr<StorageLoad>> StorageLoads::begin(std::string_view name) 
     }
     current_ = load;
   }
-  Status status = start(name, load.get());
+  Status status = base::catching([&] { return start(name, load.get()); });
   if (status.is_ok()) return load;
+  if (!load->meta.name.empty()) parts_.catalog->release(load->meta.name);
   const std::lock_guard lock(mutex_);
   in_making_.clear();
   current_.reset();
@@ -60,7 +61,6 @@ Status StorageLoads::start(std::string_view name, StorageLoad* load) {
     }
     if (status.code() != ErrorCode::kAlreadyExists) break;
   }
-  parts_.catalog->release(load->meta.name);
   return status;
 }
 

@@ -241,7 +241,8 @@ class Database {
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
   // Begins to fill a new Master-Tree with rows in the order of their keys. kAlreadyExists: there is
-  // a storage of that name. kBusy: another load runs. kNotSupported: Logging::kNone. kOutOfSpace.
+  // a storage of that name. kBusy: another load runs. kNotSupported: Logging::kNone, or there
+  // is an SSD tier (TierOptions::ssd_dirs). kOutOfSpace.
   Result<BulkLoad> load_masstree(std::string_view name);
   // Removes the storage and all its records. The removal is durable when the call returns. A
   // transaction that uses the storage meanwhile commits before the removal, or gets kConflict or

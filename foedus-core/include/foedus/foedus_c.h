@@ -361,6 +361,7 @@ enum foedus_write { FOEDUS_PUT = 0, FOEDUS_INSERT = 1, FOEDUS_UPDATE = 2, FOEDUS
 
 // Begins to fill a new Master-Tree with rows in the order of their keys, each key once.
 // FOEDUS_ALREADY_EXISTS: there is a storage of that name. FOEDUS_BUSY: another load runs.
+// FOEDUS_NOT_SUPPORTED: the database has an SSD tier.
 FOEDUS_API int foedus_load_begin(foedus_db* db, const char* name, size_t name_bytes,
                                  foedus_load** load, foedus_error* error);
 // Adds rows. *done, which may be NULL, becomes the number of rows before the one that failed.

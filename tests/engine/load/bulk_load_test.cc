@@ -237,5 +237,16 @@ TEST(BulkLoadWithoutLogTest, is_not_supported) {
   EXPECT_EQ(db->load_masstree("parts").code(), ErrorCode::kNotSupported);
 }
 
+// The mover of the tiers must not meet a file that is being made.
+TEST(BulkLoadWithTiersTest, is_not_supported) {
+  const testing::TestDirectory ssd;
+  Options options = small_options("");
+  options.tiers.ssd_dirs = {ssd.path()};
+  options.tiers.nvm_bytes = 8u << 20;
+  TestDatabase db(options);
+  EXPECT_EQ(db->load_masstree("parts").code(), ErrorCode::kNotSupported);
+  must(db->open_masstree("parts"));
+}
+
 }  // namespace
 }  // namespace foedus::engine::bulk_load_test
