@@ -6,6 +6,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/testing/at_sync_point.h"
+#include "tests/testing/rows_of.h"
 #include "tests/testing/test_database.h"
 #include "tests/txn/two_sessions.h"
 
@@ -27,15 +28,7 @@ class EraseRangeTest : public testing::TwoSessionsTest {
     }));
   }
   static std::string name(unsigned i) { return "row " + std::to_string(1'000 + i); }
-  Model rows() {
-    return must(db_->transact([&](Txn& txn) -> Result<Model> {
-      Model found;
-      Scan scan = txn.scan(tree_, "", "");
-      for (const Row& row : scan) found.emplace(row.key, row.payload);
-      if (const auto failure = scan.failure()) return *failure;
-      return found;
-    }));
-  }
+  Model rows() { return testing::rows_of(*db_, tree_); }
 
   Masstree tree_;
 };

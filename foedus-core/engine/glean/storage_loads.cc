@@ -29,8 +29,8 @@ Result<std::shared_ptr<StorageLoad>> StorageLoads::begin(std::string_view name) 
     const std::lock_guard lock(mutex_);
     if (current_ != nullptr) {
       return Status::error(ErrorCode::kBusy,
-                           "'" + current_->meta.name + "' is being loaded; one load runs at a time")
-          .at_storage(std::string(name));
+                           "another storage is being loaded; one load runs at a time")
+          .at_storage(name);
     }
     current_ = load;
   }
@@ -40,7 +40,7 @@ Result<std::shared_ptr<StorageLoad>> StorageLoads::begin(std::string_view name) 
   const std::lock_guard lock(mutex_);
   in_making_.clear();
   current_.reset();
-  return std::move(status.at_storage(std::string(name)));
+  return std::move(status.at_storage(name));
 }
 
 Status StorageLoads::start(std::string_view name, StorageLoad* load) {
@@ -105,9 +105,13 @@ std::shared_ptr<const LoadedStorage> StorageLoads::offer() {
   return current_->loaded;
 }
 
+// The gleaner's task waits here for the catalog's mutex. A holder of that mutex may wait for the
+// log. Its wait ends even if the log's device is full until a glean has removed log: it then
+// returns an error.
 Status StorageLoads::enter(const snapshot::Manifest& manifest) {
   const std::lock_guard lock(mutex_);
-  if (current_ == nullptr) return {};
+  // Until the load is complete, the loading thread may still set its name and id.
+  if (current_ == nullptr || current_->loaded == nullptr) return {};
   const auto* const storage = snapshot::find_storage(&manifest, current_->meta.id);
   if (current_->is_withdrawn) {
     if (storage == nullptr) end_current();  // E61

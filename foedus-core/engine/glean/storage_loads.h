@@ -37,7 +37,7 @@ namespace foedus::engine {
 
 // One load. The user's handle and StorageLoads share it.
 struct StorageLoad {
-  // Constant.
+  // Constant once StorageLoads::begin() has returned the load.
   storage_meta::StorageMeta meta;
   std::shared_ptr<const base::AtomicWord<std::uint64_t>> opened_in;  // StorageLoads::opened_in_
 

@@ -205,9 +205,7 @@ std::string size_in_words(std::uint64_t bytes) {
     bytes /= 1024;
   }
   const std::uint64_t tenth = rest * 10 / 1024;
-  const std::string fraction =
-      tenth == 0 ? std::string() : std::string(1, '.') + std::to_string(tenth);
-  return std::to_string(bytes) + fraction + kUnits[unit];
+  return std::to_string(bytes) + (tenth == 0 ? "" : "." + std::to_string(tenth)) + kUnits[unit];
 }
 
 }  // namespace foedus::engine

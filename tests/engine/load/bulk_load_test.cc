@@ -9,6 +9,7 @@
 #include "foedus-core/base/system/clock.h"
 #include "tests/base/test_seed.h"
 #include "tests/testing/at_sync_point.h"
+#include "tests/testing/rows_of.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::engine::bulk_load_test {
@@ -26,15 +27,7 @@ std::string name(std::uint64_t i) {
 
 class BulkLoadTest : public ::testing::Test {
  protected:
-  Model rows_of(const Masstree& tree) {
-    return must(db_->transact([&](Txn& txn) -> Result<Model> {
-      Model found;
-      Scan scan = txn.scan(tree, "", "");
-      for (const Row& row : scan) found.emplace(row.key, row.payload);
-      if (const auto failure = scan.failure()) return *failure;
-      return found;
-    }));
-  }
+  Model rows_of(const Masstree& tree) { return testing::rows_of(*db_, tree); }
   void add_all(BulkLoad* load, const Model& rows) {
     for (const auto& [key, payload] : rows) must(load->add(key, payload));
   }

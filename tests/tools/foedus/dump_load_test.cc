@@ -273,7 +273,7 @@ TEST_F(DumpLoadTest, json_of_other_writers_is_loaded) {
   EXPECT_EQ(copy.scan("t").out, "\\xff\t😀ü\\x0a/\n");
 }
 
-// Of a new tree all rows before the damage, whose keys ascend; of others whole batches of 512.
+// A new tree whose keys ascend keeps all rows before the damage. A hash keeps whole batches of 512.
 TEST_F(DumpLoadTest, rows_before_the_damage_stay_and_are_counted) {
   for (const auto& [kind, rows] : {std::pair("masstree", 2000), std::pair("hash", 1536)}) {
     std::string dump = std::string("foedus_dump,1\nstorage,t,") + kind + "\n";
