@@ -36,7 +36,7 @@ Result<std::shared_ptr<StorageLoad>> StorageLoads::begin(std::string_view name) 
   }
   Status status = base::catching([&] { return start(name, load.get()); });
   if (status.is_ok()) return load;
-  if (!load->meta.name.empty()) parts_.catalog->release(load->meta.name);
+  parts_.catalog->release(name);  // only a load reserves names, and there is no other one
   const std::lock_guard lock(mutex_);
   in_making_.clear();
   current_.reset();

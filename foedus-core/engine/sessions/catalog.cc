@@ -196,9 +196,10 @@ Result<storage_meta::StorageMeta> Catalog::reserve(std::string_view name) {
   return meta;
 }
 
-void Catalog::release(const std::string& name) {
+void Catalog::release(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  reserved_.erase(name);
+  const auto found = reserved_.find(name);
+  if (found != reserved_.end()) reserved_.erase(found);
 }
 
 Result<occ::StorageControl*> Catalog::enter_loaded(const storage_meta::StorageMeta& meta,

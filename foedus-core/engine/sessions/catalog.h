@@ -74,7 +74,7 @@ class Catalog {
   // from creating a storage of that name until release() or enter_loaded(). kAlreadyExists: there
   // is one. enter_loaded() announces the storage, whose pages are in a durable snapshot.
   Result<storage_meta::StorageMeta> reserve(std::string_view name);
-  void release(const std::string& name);
+  void release(std::string_view name);
   Result<occ::StorageControl*> enter_loaded(const storage_meta::StorageMeta& meta,
                                             page::SnapshotPageId root);
   std::vector<StorageInfo> list() const;
