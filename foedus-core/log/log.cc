@@ -248,4 +248,8 @@ void Log::roll_segments() {
 
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }
 
+Result<std::uint64_t> Log::hold_after(Epoch delivered) { return directory_->hold_after(delivered); }
+void Log::move_hold(std::uint64_t hold, Epoch delivered) { directory_->move_hold(hold, delivered); }
+void Log::release_hold(std::uint64_t hold) { directory_->release_hold(hold); }
+
 }  // namespace foedus::log

@@ -52,6 +52,8 @@ struct LogSegment {
   std::uint32_t number;
   std::uint64_t synced_bytes;
   std::uint64_t cut_epoch;  // records of later epochs do not exist
+  // No record up to the cut is newer; kMax while records are still being added.
+  std::uint64_t newest_epoch = Epoch::kMax;
 };
 
 class Logger;
@@ -153,6 +155,15 @@ class Log {
   void roll_segments();
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);
+
+  // Keeps from now on the segments that have a record of an epoch after `delivered`, whatever a
+  // snapshot covers, until the hold is released. Returns the number of the hold. kNotFound: records
+  // of such epochs may have been removed already; the message names the epoch. Any thread.
+  Result<std::uint64_t> hold_after(Epoch delivered);
+  // Moves a hold to a later epoch. Any thread.
+  void move_hold(std::uint64_t hold, Epoch delivered);
+  // Ends a hold; the next removal takes what it kept. Any thread.
+  void release_hold(std::uint64_t hold);
 
   // Waits until all that was published is durable, stops the loggers, seals, and writes a clean
   // savepoint. Removes segments of which no record is newer than `covered`, except the newest one

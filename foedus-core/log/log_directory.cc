@@ -218,6 +218,7 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
 // Takes segments out of savepoint_ and adds them to covered_. The caller writes the savepoint, and
 // then removes them (L14). `left`: how many of each logger stay at least.
 void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
+  covered = not_held_locked(covered);
   for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
     std::vector<Entry>& entries = entries_[logger];
     while (entries.size() > left) {
@@ -262,7 +263,8 @@ std::vector<LogSegment> LogDirectory::segments() const {
   std::vector<LogSegment> all;
   for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
     for (const Entry& entry : entries_[logger]) {
-      all.push_back({logger, entry.number, entry.bytes, entry.cut_epoch});
+      const std::uint64_t newest = entry.is_settled ? entry.newest_epoch : Epoch::kMax;
+      all.push_back({logger, entry.number, entry.bytes, entry.cut_epoch, newest});
     }
   }
   return all;

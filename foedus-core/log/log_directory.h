@@ -11,8 +11,12 @@
 //       given them up without a trace (V2). A seal is written only after that, so a crash among the
 //       seals finds the same tails and comes to the same cut. A seal that was found may be in the
 //       cache only, too, if the segment is of the last incarnation: it is written once more.
+//   L32 A hold at epoch e begins only if removed_epoch <= e, so that every record after e is there.
+//       Until it moves or ends, no segment with a record after e is removed. removed_epoch is
+//       raised, under the same mutex, before a savepoint forgets a segment, and never falls.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -96,6 +100,13 @@ class LogDirectory {
   std::uint64_t bytes_on_device() const;
   std::vector<LogSegment> segments() const;
 
+  // ---- holds, any thread; defined in log_holds.cc ----------------------------------------------
+
+  // These do what the functions of Log with their names say.
+  Result<std::uint64_t> hold_after(Epoch delivered);
+  void move_hold(std::uint64_t hold, Epoch delivered);
+  void release_hold(std::uint64_t hold);
+
  private:
   struct Entry {
     std::uint32_t number;
@@ -115,6 +126,8 @@ class LogDirectory {
                                                             std::uint64_t mark_epoch);
   Status write_savepoint_locked();
   void forget_up_to_locked(Epoch covered, std::size_t left);
+  Epoch not_held_locked(Epoch covered) const;
+  std::uint64_t removed_epoch_locked() const;
   Status remove_forgotten_locked();
 
   device::Device* const device_;
@@ -135,6 +148,8 @@ class LogDirectory {
     std::uint64_t bytes;
   };
   std::vector<Covered> covered_;
+  std::map<std::uint64_t, std::uint64_t> holds_;  // by number: the epoch that it keeps all after
+  std::uint64_t last_hold_ = 0;
   bool is_incarnated_ = false;
 };
 

@@ -86,6 +86,19 @@ FrameReader::FrameReader(const device::File* file, const SegmentHeader& header,
       window_bytes_max_(window_bytes_for(end_bytes)),
       window_(static_cast<char*>(::operator new(window_bytes_max_, kWindowAlignment))) {}
 
+void FrameReader::extend(std::uint64_t end_bytes) {
+  FOEDUS_INVARIANT(end_bytes >= end_bytes_, end_bytes, end_bytes_);
+  const std::size_t needed = window_bytes_for(end_bytes);
+  if (needed > window_bytes_max_) {
+    // Twice the need: a segment that grows by a block at a time takes few windows in all.
+    const std::size_t larger = std::min<std::size_t>(2 * needed, kWindowBytesMax);
+    window_.reset(static_cast<char*>(::operator new(larger, kWindowAlignment)));
+    window_bytes_max_ = larger;
+    window_bytes_ = 0;
+  }
+  end_bytes_ = end_bytes;
+}
+
 Result<const char*> FrameReader::load(std::uint64_t offset, std::size_t bytes) {
   FOEDUS_INVARIANT(bytes <= kFrameBytesMax && offset % kBlockBytes == 0, offset, bytes);
   if (offset + bytes > end_bytes_) return static_cast<const char*>(nullptr);

@@ -39,6 +39,9 @@ class FrameReader {
 
   std::uint64_t position() const { return position_; }
   std::uint32_t last_crc() const { return last_crc_; }
+  // Lets the reader go on up to `end_bytes`, to which the file has grown. Frames that it returned
+  // become invalid.
+  void extend(std::uint64_t end_bytes);
   // Reads the frame at position() and moves position() past it; false if none checks out there.
   Result<bool> next(Frame* frame);
   // Returns true if a frame stands at position() that lacks nothing a crash could have kept from
@@ -56,14 +59,14 @@ class FrameReader {
 
   const device::File* const file_;
   const SegmentHeader header_;
-  const std::uint64_t end_bytes_;
+  std::uint64_t end_bytes_;
   std::uint64_t position_ = kBlockBytes;
   std::uint32_t last_crc_;
 
   struct Free {
     void operator()(char* memory) const;
   };
-  const std::size_t window_bytes_max_;
+  std::size_t window_bytes_max_;
   std::unique_ptr<char, Free> window_;
   std::uint64_t window_offset_ = 0;
   std::size_t window_bytes_ = 0;

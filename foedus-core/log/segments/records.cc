@@ -76,6 +76,7 @@ SegmentRecords::SegmentRecords(std::unique_ptr<device::File> file, const Segment
     : file_(std::move(file)),
       valid_bytes_(valid_bytes),
       cut_(cut),
+      mark_epoch_(header.mark_epoch),
       frames_(file_.get(), header, valid_bytes) {}
 
 // Returns the next record, which may lie in several pieces. Skips fillers and records after the
@@ -110,6 +111,14 @@ bool SegmentRecords::is_expected(const LogRecord& record) const {
   return record_bytes_at(at_) != 0 && record.record_bytes <= left && !record.is_filler() &&
          is_sound(record) && broken_rule(record, frame_.header) == nullptr &&
          epoch <= cut_.number();
+}
+
+void SegmentRecords::go_on_to(std::uint64_t valid_bytes) {
+  FOEDUS_INVARIANT(at_ == piece_end_ && whole_ == nullptr);
+  FOEDUS_INVARIANT(piece_ == frame_.header.piece_count, piece_);
+  frames_.extend(valid_bytes);
+  valid_bytes_ = valid_bytes;
+  is_growing_ = true;
 }
 
 void SegmentRecords::forget_whole() {
@@ -154,8 +163,9 @@ Result<const LogRecord*> SegmentRecords::next_in_parts() {
 // Moves to the next piece; false: the segment ends.
 Result<bool> SegmentRecords::next_piece() {
   if (piece_ == frame_.header.piece_count) {
+    mark_epoch_ = std::max(mark_epoch_, frame_.header.mark_epoch);
     if (frames_.position() >= valid_bytes_) {
-      FOEDUS_CHECK(check_end());
+      if (!is_growing_) FOEDUS_CHECK(check_end());
       return false;
     }
     FOEDUS_TRY(const bool is_valid, frames_.next(&frame_));

@@ -46,6 +46,15 @@ class SegmentRecords {
     return record;
   }
 
+  // Lets next() go on up to `valid_bytes`, for a segment that is still being written. A record that
+  // is not whole at the end is no error from now on: the rest of it comes later. REQUIRES: next()
+  // was not called yet or returned null.
+  void go_on_to(std::uint64_t valid_bytes);
+  std::uint64_t valid_bytes() const { return valid_bytes_; }
+  // Returns the newest mark of the header and of the frames that were read to their end: all
+  // commits of the segment's logger up to it were handed out, or stand in segments before.
+  Epoch mark() const { return Epoch(mark_epoch_); }
+
   // Returns kCorruption with `what`, the file and the frame, for a caller that knows storages and
   // cannot accept the record that was handed out last.
   Status corrupt(const std::string& what) const;
@@ -68,8 +77,10 @@ class SegmentRecords {
   Status check_end() const;
 
   const std::unique_ptr<device::File> file_;
-  const std::uint64_t valid_bytes_;
+  std::uint64_t valid_bytes_;
   const Epoch cut_;
+  std::uint64_t mark_epoch_;
+  bool is_growing_ = false;
   FrameReader frames_;
   FrameReader::Frame frame_{};
   std::size_t piece_ = 0;             // next piece of the frame

@@ -1,0 +1,167 @@
+#include "foedus-core/log/change_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace foedus::log {
+
+namespace {
+
+bool is_growing(const LogSegment& segment) { return segment.cut_epoch == Epoch::kMax; }
+
+}  // namespace
+
+Result<std::unique_ptr<ChangeReader>> ChangeReader::open(Log* log, std::optional<Epoch> after) {
+  const Epoch durable = log->durability().durable();
+  const Epoch begin = after.value_or(durable);
+  if (begin > durable) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "changes after epoch " + std::to_string(begin.number()) +
+                             ": this log is durable only up to epoch " +
+                             std::to_string(durable.number()) +
+                             "; the position is of another database, or of an older copy");
+  }
+  FOEDUS_TRY(const std::uint64_t hold, log->hold_after(begin));
+  return std::unique_ptr<ChangeReader>(new ChangeReader(log, begin, hold));
+}
+
+ChangeReader::~ChangeReader() { log_->release_hold(hold_); }
+
+Result<ChangeBatch> ChangeReader::next() {
+  log_->move_hold(hold_, position_);
+  auto batch = read_on();
+  if (batch.is_ok()) return batch;
+  sources_.clear();
+  pending_.clear();
+  return batch;
+}
+
+Result<ChangeBatch> ChangeReader::read_on() {
+  const Epoch durable = log_->durability().durable();
+  const std::vector<LogSegment> segments = log_->segments();
+  for (const LogSegment& segment : segments) sources_[segment.logger].is_at_end = false;
+  for (;;) {
+    Epoch complete = durable;
+    auto least = sources_.end();
+    for (auto source = sources_.begin(); source != sources_.end(); ++source) {
+      if (source->second.is_at_end) continue;
+      if (least == sources_.end() || source->second.mark < least->second.mark) least = source;
+      complete = std::min(complete, source->second.mark);
+    }
+    if (!pending_.empty() && pending_.begin()->first <= complete) return hand_out();
+    if (least == sources_.end()) return hand_out_none(complete);
+    FOEDUS_CHECK(step(least->first, &least->second, segments));
+  }
+}
+
+// Reads a logger on to its next mark, or to the end of what is listed.
+Status ChangeReader::step(std::uint32_t logger, Source* source,
+                          const std::vector<LogSegment>& segments) {
+  const Epoch before = source->mark;
+  while (source->mark == before) {
+    FOEDUS_TRY(const bool has_bytes, find_bytes(logger, source, segments));
+    if (!has_bytes) {
+      source->is_at_end = true;
+      return {};
+    }
+    std::uint32_t session = 0;
+    FOEDUS_TRY(const LogRecord* const record, source->records->next(&session));
+    source->mark = std::max(source->mark, source->records->mark());
+    if (record == nullptr) {
+      source->bytes = 0;
+    } else if (page::Tid(record->tid).epoch() > position_) {
+      keep(logger, session, *record);
+    }
+  }
+  return {};
+}
+
+// Makes records() have bytes to read; false: all that is listed was read. `bytes` of a source is 0
+// where they were read to their end.
+Result<bool> ChangeReader::find_bytes(std::uint32_t logger, Source* source,
+                                      const std::vector<LogSegment>& segments) {
+  if (source->records != nullptr) {
+    if (source->bytes != 0) return true;
+    const auto current = std::ranges::find_if(segments, [&](const LogSegment& segment) {
+      return segment.logger == logger && segment.number == source->number;
+    });
+    const bool has_grown = current != segments.end() && is_growing(*current) &&
+                           current->synced_bytes > source->records->valid_bytes();
+    if (has_grown) {
+      source->records->go_on_to(current->synced_bytes);
+      source->bytes = current->synced_bytes;
+      return true;
+    }
+  }
+  return open_next(logger, source, segments);
+}
+
+// Opens the logger's next segment that has a record to hand out. The one before stays open until
+// there is one, because it may grow.
+Result<bool> ChangeReader::open_next(std::uint32_t logger, Source* source,
+                                     const std::vector<LogSegment>& segments) {
+  for (const LogSegment& segment : segments) {
+    if (segment.logger != logger || segment.number <= source->number) continue;
+    if (segment.newest_epoch <= position_.number()) continue;
+    auto records = log_->open_segment(segment, Epoch(Epoch::kMax));
+    // A segment that was settled and removed since the list was made has nothing to hand out: L32.
+    if (!records.is_ok() && !is_listed(logger, segment.number)) continue;
+    FOEDUS_TRY(source->records, std::move(records));
+    source->number = segment.number;
+    source->bytes = segment.synced_bytes;
+    if (is_growing(segment)) source->records->go_on_to(segment.synced_bytes);
+    source->mark = std::max(source->mark, source->records->mark());
+    return true;
+  }
+  return false;
+}
+
+bool ChangeReader::is_listed(std::uint32_t logger, std::uint32_t number) const {
+  return std::ranges::any_of(log_->segments(), [&](const LogSegment& segment) {
+    return segment.logger == logger && segment.number == number;
+  });
+}
+
+void ChangeReader::keep(std::uint32_t logger, std::uint32_t session, const LogRecord& record) {
+  Pending& pending = pending_[page::Tid(record.tid).epoch()];
+  const std::size_t word = pending.words.size();
+  pending.words.resize(word + record.record_bytes / sizeof(std::uint64_t));
+  std::memcpy(pending.words.data() + word, &record, record.record_bytes);
+  pending.items.push_back({record.tid, std::uint64_t{logger} << 32 | session, word});
+}
+
+// Two sessions may commit with the same TID, if neither has read or written what the other one
+// wrote. The session tells their transactions apart.
+ChangeBatch ChangeReader::hand_out() {
+  const auto first = pending_.begin();
+  position_ = first->first;
+  current_ = std::move(first->second);
+  pending_.erase(first);
+  const auto transaction_of = [](const Item& item) { return std::tie(item.tid, item.session); };
+  // Of one session, words are in the order in which it wrote its records.
+  std::sort(current_.items.begin(), current_.items.end(), [](const Item& a, const Item& b) {
+    return std::tie(a.tid, a.session, a.word) < std::tie(b.tid, b.session, b.word);
+  });
+  changes_.clear();
+  std::uint32_t transaction = 0;
+  const Item* before = nullptr;
+  for (const Item& item : current_.items) {
+    if (before != nullptr && transaction_of(*before) != transaction_of(item)) ++transaction;
+    before = &item;
+    changes_.push_back(
+        {reinterpret_cast<const LogRecord*>(current_.words.data() + item.word), transaction});
+  }
+  return {position_, position_, changes_};
+}
+
+ChangeBatch ChangeReader::hand_out_none(Epoch complete) {
+  Epoch named;  // by a synced mark: L34
+  for (const auto& [logger, source] : sources_) named = std::max(named, source.mark);
+  position_ = std::max(position_, std::min(complete, named));
+  return {Epoch(), position_, {}};
+}
+
+}  // namespace foedus::log
