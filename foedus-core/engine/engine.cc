@@ -155,8 +155,11 @@ Status Engine::open_log() {
     const log::LogSettings log_options{.loggers = effective_.loggers,
                                        .segment_bytes = options_.log.segment_bytes,
                                        .topology = topology_.get(),
-                                       .numa_binding = options_.pages.numa_binding};
+                                       .numa_binding = options_.pages.numa_binding,
+                                       .change_bytes = options_.log.change_bytes};
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
+    const bool keeps_changes = log_->change_bytes() != 0;
+    options_.log.change_bytes = keeps_changes ? log_->change_bytes() : kNoChanges;
     durability_ = &log_->durability();
     durability_->set_sink(options_.log_sink);
     first = std::max(first, log_->first_new_epoch());
@@ -325,6 +328,7 @@ Status Engine::close() {
   state_.set_closed();
   leave_database(number_);
   if (gleaning_ != nullptr) gleaning_->loads().close();
+  streams_.close();
   if (gleaning_ != nullptr) {
     if (state_.is_recovered()) gleaning_->scheduler().make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
@@ -345,6 +349,17 @@ Status Engine::close() {
   directories_.close();
   device_ = nullptr;
   return status;
+}
+
+Result<std::shared_ptr<OpenStream>> Engine::open_stream(std::optional<Epoch> after) {
+  if (log_ == nullptr) {
+    return Status::error(ErrorCode::kNotSupported, "without a log there are no changes to read");
+  }
+  return streams_.open({.runtime = runtime_,
+                        .log = log_.get(),
+                        .catalog = catalog_.get(),
+                        .look_us = options_.epoch_interval_us},
+                       after);
 }
 
 // Closes all sessions, so that no transaction begins any more. kBusy: transactions are open, and no

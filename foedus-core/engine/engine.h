@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "foedus-core/engine/glean/gleaning.h"
 #include "foedus-core/engine/glean/page_room.h"
 #include "foedus-core/engine/glean/recovery.h"
+#include "foedus-core/engine/open_streams.h"
 #include "foedus-core/engine/pace/write_throttle.h"
 #include "foedus-core/engine/sessions/catalog.h"
 #include "foedus-core/engine/sessions/ddl_log.h"
@@ -118,6 +120,8 @@ class Engine {
   DdlLog& ddl_log() { return *ddl_log_; }
   Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
+  // Does what foedus::Database::changes() says. REQUIRES: check_recovered() was successful.
+  Result<std::shared_ptr<OpenStream>> open_stream(std::optional<Epoch> after);
   // Does what foedus::Database::backup() says. backup_to() writes to a directory that is open.
   Result<BackupReport> backup(const std::string& dir, const BackupOptions& options);
   Result<BackupReport> backup_to(device::Device* to, const BackupOptions& options);
@@ -185,6 +189,7 @@ class Engine {
   std::unique_ptr<SessionPool> session_pool_;
   std::unique_ptr<PageRoom> page_room_;  // null: Logging::kNone
   std::unique_ptr<TxnWatch> watch_;
+  OpenStreams streams_;
   std::uint64_t number_ = 0;
   Engine* next_abandoned_ = nullptr;
 };

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "foedus-core/base/out_of_memory.h"
+
 namespace foedus::log {
 
 namespace {
@@ -22,7 +24,7 @@ Result<std::unique_ptr<ChangeReader>> ChangeReader::open(Log* log, std::optional
                          "changes after epoch " + std::to_string(begin.number()) +
                              ": this log is durable only up to epoch " +
                              std::to_string(durable.number()) +
-                             "; the position is of another database, or of an older copy");
+                             "; the position is of another database");
   }
   FOEDUS_TRY(const std::uint64_t hold, log->hold_after(begin));
   return std::unique_ptr<ChangeReader>(new ChangeReader(log, begin, hold));
@@ -32,7 +34,7 @@ ChangeReader::~ChangeReader() { log_->release_hold(hold_); }
 
 Result<ChangeBatch> ChangeReader::next() {
   log_->move_hold(hold_, position_);
-  auto batch = read_on();
+  auto batch = base::catching([this] { return read_on(); });
   if (batch.is_ok()) return batch;
   sources_.clear();
   pending_.clear();
@@ -137,6 +139,9 @@ void ChangeReader::keep(std::uint32_t logger, std::uint32_t session, const LogRe
 // wrote. The session tells their transactions apart.
 ChangeBatch ChangeReader::hand_out() {
   const auto first = pending_.begin();
+  changes_.clear();
+  changes_.reserve(first->second.items.size());
+  // Nothing below fails: an epoch is handed out, or the next call reads it again.
   position_ = first->first;
   current_ = std::move(first->second);
   pending_.erase(first);
@@ -145,7 +150,6 @@ ChangeBatch ChangeReader::hand_out() {
   std::sort(current_.items.begin(), current_.items.end(), [](const Item& a, const Item& b) {
     return std::tie(a.tid, a.session, a.word) < std::tie(b.tid, b.session, b.word);
   });
-  changes_.clear();
   std::uint32_t transaction = 0;
   const Item* before = nullptr;
   for (const Item& item : current_.items) {

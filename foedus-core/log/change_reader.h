@@ -57,6 +57,7 @@ class ChangeReader {
   // segments with later records (L32). `log`: was started, and outlives the reader. kNotFound: some
   // of those changes may have been removed, because a snapshot covers them; the message names the
   // epoch. kInvalidArgument: `after` is not durable, so that it is no position in this log.
+  // kNotSupported: the log keeps no changes (L35).
   static Result<std::unique_ptr<ChangeReader>> open(Log* log, std::optional<Epoch> after);
   // Ends the hold.
   ~ChangeReader();

@@ -53,8 +53,8 @@ Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* ru
   FOEDUS_TRY(FoundLog found, examine_log(device));
   std::unique_ptr<Log> log(new Log(device, runtime, options, std::move(sink)));
   if (log->sink_) log->sink_(LogLevel::kInfo, describe(found));
-  log->directory_ =
-      std::make_unique<LogDirectory>(device, std::move(found), options.segment_bytes);
+  log->directory_ = std::make_unique<LogDirectory>(device, std::move(found), options.segment_bytes,
+                                                   options.change_bytes);
   log->progress_ = std::make_unique<LogProgress>(runtime, &log->durability_, options.loggers);
   for (std::uint32_t number = 0; number < options.loggers; ++number) {
     log->loggers_.push_back(std::make_unique<Logger>(runtime, number, options.segment_bytes,
@@ -95,7 +95,7 @@ Result<std::unique_ptr<SegmentRecords>> Log::open_segment(std::size_t index) con
 LogSegment Log::found_segment(std::size_t index) const {
   const FoundSegment& segment = directory_->found().segments.at(index);
   return {segment.header.logger, segment.header.number, segment.seal.valid_bytes,
-          segment.seal.cut_epoch};
+          segment.seal.cut_epoch, std::min(segment.seal.newest_epoch, segment.seal.cut_epoch)};
 }
 
 // ---- a new incarnation
@@ -248,6 +248,7 @@ void Log::roll_segments() {
 
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }
 
+std::uint64_t Log::change_bytes() const { return directory_->change_bytes(); }
 Result<std::uint64_t> Log::hold_after(Epoch delivered) { return directory_->hold_after(delivered); }
 void Log::move_hold(std::uint64_t hold, Epoch delivered) { directory_->move_hold(hold, delivered); }
 void Log::release_hold(std::uint64_t hold) { directory_->release_hold(hold); }

@@ -39,6 +39,9 @@ struct LogSettings {
   // Logger l belongs to SOC l % topology->socs(). Null: the loggers' threads run anywhere.
   const numa::Topology* topology = nullptr;
   Facility numa_binding = Facility::kTry;  // binds loggers' threads to processors of their SOC
+  // Bytes of segments that stay for changes though a snapshot covers them; kNoChanges: none, and
+  // no changes are kept. 0: what the incarnation before had.
+  std::uint64_t change_bytes = 0;
 };
 
 // A session number means something only within its incarnation: (incarnation, session) names a
@@ -153,12 +156,16 @@ class Log {
   // Makes each logger go on in a new segment soon, even if it has nothing to write. So the segments
   // before can be removed as a whole. Any thread.
   void roll_segments();
-  // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
+  // Deletes the segments, oldest first, of which no record is newer than `covered`, except those
+  // that are held, and the newest change_bytes() of them. Any thread.
   Status remove_segments_up_to(Epoch covered);
 
+  // Returns the bytes of covered segments that stay for changes; 0: this log keeps none (L35).
+  std::uint64_t change_bytes() const;
   // Keeps from now on the segments that have a record of an epoch after `delivered`, whatever a
   // snapshot covers, until the hold is released. Returns the number of the hold. kNotFound: records
-  // of such epochs may have been removed already; the message names the epoch. Any thread.
+  // of such epochs may have been removed already; the message names the epoch. kNotSupported: this
+  // log keeps no changes. Any thread.
   Result<std::uint64_t> hold_after(Epoch delivered);
   // Moves a hold to a later epoch. Any thread.
   void move_hold(std::uint64_t hold, Epoch delivered);

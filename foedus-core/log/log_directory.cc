@@ -9,9 +9,20 @@
 
 namespace foedus::log {
 
-LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes)
+namespace {
+
+std::uint64_t change_bytes_of(std::uint64_t setting, const Savepoint& found) {
+  if (setting == 0) return found.change_bytes;
+  return setting == kNoChanges ? 0 : setting;
+}
+
+}  // namespace
+
+LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes,
+                           std::uint64_t change_bytes)
     : device_(device),
       segment_bytes_(segment_bytes),
+      change_bytes_(change_bytes_of(change_bytes, found.savepoint)),
       found_(std::move(found)),
       savepoint_(found_.savepoint) {
   for (const FoundSegment& segment : found_.segments) {
@@ -97,6 +108,9 @@ Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnat
   savepoint_.logger_count = loggers;
   savepoint_.flags = 0;
   savepoint_.durable_epoch = first_mark;
+  const bool kept_changes = found_.is_fresh || savepoint_.change_bytes != 0;
+  if (!kept_changes) savepoint_.changes_after = first_mark;  // L35
+  savepoint_.change_bytes = change_bytes_;
   std::vector<std::unique_ptr<SegmentWriter>> writers;
   for (std::uint32_t logger = 0; logger < loggers; ++logger) {
     FOEDUS_TRY(auto writer, create_locked(logger, first_mark));
@@ -215,20 +229,29 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
   return remove_forgotten_locked();
 }
 
-// Takes segments out of savepoint_ and adds them to covered_. The caller writes the savepoint, and
-// then removes them (L14). `left`: how many of each logger stay at least.
+// Takes segments out of savepoint_ and adds them to covered_, the oldest changes first. The caller
+// writes the savepoint, and then removes them (L14). `left`: how many of each logger stay at least.
 void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
-  covered = not_held_locked(covered);
-  for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
-    std::vector<Entry>& entries = entries_[logger];
-    while (entries.size() > left) {
-      const Entry oldest = entries.front();
-      if (!oldest.is_settled || oldest.newest_epoch > covered.number()) break;
-      covered_.push_back({segment_name(logger, oldest.number), oldest.bytes});
-      savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, oldest.newest_epoch);
-      ++savepoint_.loggers[logger].oldest;
-      entries.erase(entries.begin());
+  // Before this run has begun, savepoint_ says whether the last one has kept changes.
+  const std::uint64_t keep = savepoint_.change_bytes == 0 ? 0 : change_bytes_;
+  const Epoch not_held = not_held_locked(covered);
+  for (;;) {
+    std::uint32_t chosen = kMaxSocs;
+    for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
+      if (!is_removable_locked(logger, not_held, left)) continue;
+      const bool is_older = chosen == kMaxSocs || entries_[logger].front().newest_epoch <
+                                                      entries_[chosen].front().newest_epoch;
+      if (is_older) chosen = logger;
     }
+    if (chosen == kMaxSocs) return;
+    const Entry oldest = entries_[chosen].front();
+    const bool has_changes = oldest.newest_epoch > savepoint_.changes_after;
+    if (has_changes && keep != 0 && kept_bytes_locked(covered) <= keep) return;
+    covered_.push_back({segment_name(chosen, oldest.number), oldest.bytes});
+    savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, oldest.newest_epoch);
+    savepoint_.changes_after = std::max(savepoint_.changes_after, oldest.newest_epoch);
+    ++savepoint_.loggers[chosen].oldest;
+    entries_[chosen].erase(entries_[chosen].begin());
   }
 }
 

@@ -11,9 +11,14 @@
 //       given them up without a trace (V2). A seal is written only after that, so a crash among the
 //       seals finds the same tails and comes to the same cut. A seal that was found may be in the
 //       cache only, too, if the segment is of the last incarnation: it is written once more.
-//   L32 A hold at epoch e begins only if removed_epoch <= e, so that every record after e is there.
-//       Until it moves or ends, no segment with a record after e is removed. removed_epoch is
+//   L32 A hold at epoch e begins only if changes_after <= e, so that every record after e is there.
+//       Until it moves or ends, no segment with a record after e is removed. changes_after is
 //       raised, under the same mutex, before a savepoint forgets a segment, and never falls.
+//   L35 A log keeps changes if its savepoint has change_bytes. It then has every change of epochs
+//       after changes_after, and no bulk load has added rows past it since (the engine refuses
+//       loads). The first incarnation that keeps changes after one that does not begins with
+//       changes_after at its first mark. An incarnation that keeps none clears change_bytes before
+//       its first commit.
 
 #include <cstdint>
 #include <map>
@@ -58,9 +63,13 @@ Result<FoundLog> examine_log(device::Device* device);
 
 class LogDirectory {
  public:
-  LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes);
+  // `change_bytes`: see LogSettings.
+  LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes,
+               std::uint64_t change_bytes);
 
   const FoundLog& found() const { return found_; }
+  // Returns the bytes of covered segments that stay for changes; 0: no changes are kept (L35).
+  std::uint64_t change_bytes() const { return change_bytes_; }
 
   // ---- start, by one thread ------------------------------------------------------------------
 
@@ -126,12 +135,14 @@ class LogDirectory {
                                                             std::uint64_t mark_epoch);
   Status write_savepoint_locked();
   void forget_up_to_locked(Epoch covered, std::size_t left);
+  bool is_removable_locked(std::uint32_t logger, Epoch covered, std::size_t left) const;
+  std::uint64_t kept_bytes_locked(Epoch covered) const;
   Epoch not_held_locked(Epoch covered) const;
-  std::uint64_t removed_epoch_locked() const;
   Status remove_forgotten_locked();
 
   device::Device* const device_;
   const std::uint64_t segment_bytes_;
+  const std::uint64_t change_bytes_;
   FoundLog found_;
 
   mutable std::mutex mutex_;

@@ -7,26 +7,20 @@
 
 namespace foedus::log {
 
-// Returns the newest epoch of which a record may have been removed.
-std::uint64_t LogDirectory::removed_epoch_locked() const {
-  if (savepoint_.removed_epoch != 0) return savepoint_.removed_epoch;
-  // A savepoint of an early build does not say it. Then all that recovery found counts as removed,
-  // if the numbers of segments show that there were older ones.
-  const bool is_known = std::ranges::all_of(savepoint_.loggers, [](const SavepointLogger& logger) {
-    return logger.oldest <= 1;  // segments are numbered from 1
-  });
-  return is_known ? 0 : found_.cut.number();
-}
-
 Result<std::uint64_t> LogDirectory::hold_after(Epoch delivered) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t removed = removed_epoch_locked();
-  if (delivered.number() < removed) {
-    return Status::error(ErrorCode::kNotFound,
-                         device_->path() + ": the log does not have all changes after epoch " +
-                             std::to_string(delivered.number()) + " any more, only those after " +
-                             std::to_string(removed) +
-                             "; start over from a backup, a dump or a scan");
+  if (change_bytes_ == 0) {
+    return Status::error(ErrorCode::kNotSupported,
+                         device_->path() + ": the log keeps no changes; open the database with " +
+                             "option log.change_bytes");
+  }
+  const std::uint64_t first = savepoint_.changes_after;
+  if (delivered.number() < first) {
+    return Status::error(
+        ErrorCode::kNotFound,
+        device_->path() + ": the log does not have all changes after epoch " +
+            std::to_string(delivered.number()) + ", only those after " + std::to_string(first) +
+            "; read the rows in a snapshot, and begin a stream after the epoch that it covers");
   }
   holds_.emplace(++last_hold_, delivered.number());
   return last_hold_;
@@ -42,6 +36,27 @@ void LogDirectory::move_hold(std::uint64_t hold, Epoch delivered) {
 void LogDirectory::release_hold(std::uint64_t hold) {
   const std::lock_guard lock(mutex_);
   holds_.erase(hold);
+}
+
+// Returns true if the oldest segment of the logger may be removed.
+bool LogDirectory::is_removable_locked(std::uint32_t logger, Epoch covered,
+                                       std::size_t left) const {
+  const std::vector<Entry>& entries = entries_[logger];
+  if (entries.size() <= left) return false;
+  const Entry& oldest = entries.front();
+  return oldest.is_settled && oldest.newest_epoch <= covered.number();
+}
+
+// Returns the bytes of the segments that `covered` covers and that have changes which are kept.
+std::uint64_t LogDirectory::kept_bytes_locked(Epoch covered) const {
+  std::uint64_t bytes = 0;
+  for (const auto& entries : entries_) {
+    for (const Entry& entry : entries) {
+      const bool is_covered = entry.is_settled && entry.newest_epoch <= covered.number();
+      if (is_covered && entry.newest_epoch > savepoint_.changes_after) bytes += entry.bytes;
+    }
+  }
+  return bytes;
 }
 
 // Returns the newest epoch up to which segments may be removed of what a snapshot covers.

@@ -50,10 +50,12 @@ struct Savepoint {
   std::uint32_t logger_count;   // +4 -> 40  of this incarnation: 0 .. logger_count - 1
   std::uint64_t durable_epoch;  // +8 -> 48  was durable when it was written
   std::uint64_t removed_epoch;  // +8 -> 56  newest of any record of a segment that was removed
-  std::uint64_t reserved;       // +8 -> 64  zero
-  SavepointLogger loggers[kMaxSocs];  // +1536 -> 1600, then zeroes up to 4096
+  std::uint64_t changes_after;  // +8 -> 64  the log has all changes of later epochs (L35)
+  SavepointLogger loggers[kMaxSocs];  // +1536 -> 1600
+  // LogSettings::change_bytes as this incarnation has it; 0: it keeps no changes.
+  std::uint64_t change_bytes;  // +8 -> 1608, then zeroes up to 4096
 };
-static_assert(sizeof(Savepoint) == 64 + 24 * kMaxSocs);
+static_assert(sizeof(Savepoint) == 72 + 24 * kMaxSocs);
 inline constexpr std::uint32_t kClosedCleanly = 1;
 
 // Returns the savepoint of a directory in which none was ever written.

@@ -192,6 +192,7 @@ constexpr NamedOption kOptions[] = {
     FOEDUS_OPTION(log.buffer_bytes),
     FOEDUS_OPTION(log.segment_bytes),
     FOEDUS_OPTION(log.loggers_per_soc),
+    FOEDUS_OPTION(log.change_bytes),
     FOEDUS_OPTION(log.kind),
     FOEDUS_OPTION(pages.volatile_percent),
     FOEDUS_OPTION(pages.cache_bytes),

@@ -1,85 +1,15 @@
 // ctest-labels: crash
 // ChangeReader: which records it hands out, in which order, and what stays for it.
+#include <map>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "foedus-core/log/change_reader.h"
-#include "tests/log/log_harness.h"
+#include "tests/log/change_consumer.h"
 
 namespace foedus::log::testing::change_reader_test {
 namespace {
-
-struct Seen {
-  std::uint64_t epoch;
-  std::uint64_t value;
-  bool operator==(const Seen&) const = default;
-};
-
-// What a consumer has stored: changes, and its position with them.
-struct Consumer {
-  std::vector<Seen> seen;
-  Epoch position;
-  std::size_t batches = 0;
-
-  // Takes at most `most` batches from a new reader; fewer if there are no more.
-  Status consume(Log* log, std::size_t most = ~std::size_t{0}) {
-    FOEDUS_TRY(const auto reader, ChangeReader::open(log, position));
-    return consume_from(reader.get(), most);
-  }
-  Status consume_from(ChangeReader* reader, std::size_t most = ~std::size_t{0}) {
-    for (std::size_t taken = 0; taken < most; ++taken) {
-      FOEDUS_TRY(const ChangeBatch batch, reader->next());
-      EXPECT_GE(batch.position, position);
-      EXPECT_EQ(batch.changes.empty(), !batch.epoch.is_valid());
-      if (batch.epoch.is_valid()) {
-        EXPECT_GT(batch.epoch, position);
-        EXPECT_EQ(batch.epoch, batch.position);
-      }
-      position = batch.position;
-      if (batch.changes.empty()) break;
-      take(batch);
-    }
-    return {};
-  }
-
- private:
-  void take(const ChangeBatch& batch) {
-    ++batches;
-    std::uint64_t tid = 0;
-    std::uint32_t transaction = 0;
-    for (const Change& change : batch.changes) {
-      const LogRecord& record = *change.record;
-      EXPECT_EQ(page::Tid(record.tid).epoch(), batch.epoch);
-      EXPECT_GE(record.tid, tid);
-      EXPECT_GE(change.transaction, transaction);
-      tid = record.tid;
-      transaction = change.transaction;
-      EXPECT_EQ(record.payload(), payload_of(record.index(), record.payload_bytes()));
-      seen.push_back({batch.epoch.number(), record.index()});
-    }
-  }
-};
-
-// Returns the commits of the sessions up to `cut`, each session's in order, by value.
-std::map<std::uint64_t, std::uint64_t> expected(const LogRun& run, Epoch cut) {
-  std::map<std::uint64_t, std::uint64_t> epochs;
-  for (const auto& session : run.sessions) {
-    for (const Written& written : session->history()) {
-      if (written.epoch <= cut.number()) epochs[written.value] = written.epoch;
-    }
-  }
-  return epochs;
-}
-
-// Checks that every commit was seen once, with its epoch.
-void expect_seen(const std::vector<Seen>& seen,
-                 const std::map<std::uint64_t, std::uint64_t>& epochs) {
-  std::map<std::uint64_t, std::uint64_t> found;
-  for (const Seen& change : seen) {
-    EXPECT_TRUE(found.emplace(change.value, change.epoch).second) << change.value;
-  }
-  EXPECT_EQ(found, epochs);
-}
 
 // Commits `count` records in turn with the run's sessions; their values begin at `first`.
 void commit_some(LogRun* run, std::uint64_t first, std::uint64_t count, std::size_t bytes) {
@@ -93,7 +23,7 @@ void commit_some(LogRun* run, std::uint64_t first, std::uint64_t count, std::siz
 
 TEST(ChangeReaderTest, each_change_of_several_loggers_comes_once_in_order_of_epochs) {
   FailingDevice device;
-  LogRun run(&device, 3, 64u << 10);
+  ChangeRun run(&device, 3, 64u << 10);
   ASSERT_OK(run.open_and_start());
   for (std::uint32_t soc = 0; soc < 3; ++soc) run.session(soc);
   Consumer consumer;
@@ -112,7 +42,7 @@ TEST(ChangeReaderTest, each_change_of_several_loggers_comes_once_in_order_of_epo
 
 TEST(ChangeReaderTest, a_reader_that_begins_at_any_epoch_gets_the_rest) {
   FailingDevice device;
-  LogRun run(&device, 2, 64u << 10);
+  ChangeRun run(&device, 2, 64u << 10);
   ASSERT_OK(run.open_and_start());
   for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
   commit_some(&run, 0, 60, 4'000);
@@ -134,7 +64,7 @@ TEST(ChangeReaderTest, a_reader_that_begins_at_any_epoch_gets_the_rest) {
 
 TEST(ChangeReaderTest, a_reader_without_a_position_begins_now) {
   FailingDevice device;
-  LogRun run(&device);
+  ChangeRun run(&device);
   ASSERT_OK(run.open_and_start());
   ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
   const auto reader = ChangeReader::open(run.log.get(), std::nullopt);
@@ -148,7 +78,7 @@ TEST(ChangeReaderTest, a_reader_without_a_position_begins_now) {
 
 TEST(ChangeReaderTest, records_of_one_transaction_stay_together_and_large_ones_are_whole) {
   FailingDevice device;
-  LogRun run(&device, 1, 1u << 20);
+  ChangeRun run(&device, 1, 1u << 20);
   ASSERT_OK(run.open_and_start());
   TestSession* const session = run.session(0, 4u << 20);
   TestSession* const other = run.session(0);
@@ -171,7 +101,7 @@ TEST(ChangeReaderTest, records_of_one_transaction_stay_together_and_large_ones_a
 
 TEST(ChangeReaderTest, only_durable_epochs_are_handed_out) {
   FailingDevice device;
-  LogRun run(&device, 2);
+  ChangeRun run(&device, 2);
   ASSERT_OK(run.open_and_start());
   TestSession* const session = run.session(0);
   // The ring is full within one epoch, so that its records are synced before the epoch ends.
@@ -201,7 +131,7 @@ TEST(ChangeReaderTest, a_consumer_resumes_after_power_failures) {
     std::map<std::uint64_t, std::uint64_t> unsure;
     for (std::uint64_t turn = 0; turn < 5; ++turn) {
       const auto loggers = static_cast<std::uint32_t>(1 + draw(3));
-      LogRun run(&device, loggers, 64u << 10, seed * 10 + turn);
+      ChangeRun run(&device, loggers, 64u << 10, seed * 10 + turn);
       ASSERT_OK(run.open());
       const Epoch cut = run.log->durable_epoch_found();
       for (const auto& [value, epoch] : unsure) {
@@ -231,7 +161,7 @@ TEST(ChangeReaderTest, a_position_in_idle_epochs_hides_nothing_after_a_crash) {
   FailingDevice device;
   Consumer consumer;
   {
-    LogRun run(&device);
+    ChangeRun run(&device);
     ASSERT_OK(run.open_and_start());
     ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
     run.runtime.run_for(1'000'000);
@@ -239,7 +169,7 @@ TEST(ChangeReaderTest, a_position_in_idle_epochs_hides_nothing_after_a_crash) {
     EXPECT_LT(consumer.position, run.log->durability().durable());
     device.crash_power(FailingDevice::kDropAll);
   }
-  LogRun run(&device);
+  ChangeRun run(&device);
   ASSERT_OK(run.open_and_start());
   ASSERT_OK(run.commit_durably(run.session(0), 2, 10));
   ASSERT_OK(consumer.consume(run.log.get()));
@@ -249,7 +179,7 @@ TEST(ChangeReaderTest, a_position_in_idle_epochs_hides_nothing_after_a_crash) {
 
 TEST(ChangeReaderTest, segments_stay_for_a_reader_until_it_asks_for_later_epochs) {
   FailingDevice device;
-  LogRun run(&device);
+  ChangeRun run(&device);
   ASSERT_OK(run.open_and_start());
   const auto first = run.commit_durably(run.session(0), 1, 10);
   ASSERT_OK(first);
@@ -277,7 +207,7 @@ TEST(ChangeReaderTest, segments_stay_for_a_reader_until_it_asks_for_later_epochs
 
 TEST(ChangeReaderTest, a_reader_that_ends_holds_nothing) {
   FailingDevice device;
-  LogRun run(&device);
+  ChangeRun run(&device);
   ASSERT_OK(run.open_and_start());
   const auto first = run.commit_durably(run.session(0), 1, 10);
   ASSERT_OK(first);
@@ -293,7 +223,7 @@ TEST(ChangeReaderTest, removed_changes_are_refused_after_a_restart_too) {
     FailingDevice device;
     Epoch first;
     {
-      LogRun run(&device);
+      ChangeRun run(&device);
       ASSERT_OK(run.open_and_start());
       const auto committed = run.commit_durably(run.session(0), 1, 10);
       ASSERT_OK(committed);
@@ -308,7 +238,7 @@ TEST(ChangeReaderTest, removed_changes_are_refused_after_a_restart_too) {
         device.crash_power(FailingDevice::kDropAll);
       }
     }
-    LogRun run(&device);
+    ChangeRun run(&device);
     ASSERT_OK(run.open_and_start());
     EXPECT_EQ(ChangeReader::open(run.log.get(), first.previous()).status().code(),
               ErrorCode::kNotFound);
@@ -322,7 +252,7 @@ TEST(ChangeReaderTest, removed_changes_are_refused_after_a_restart_too) {
 
 TEST(ChangeReaderTest, a_position_that_the_log_has_not_reached_is_refused) {
   FailingDevice device;
-  LogRun run(&device);
+  ChangeRun run(&device);
   ASSERT_OK(run.open_and_start());
   const Epoch later = run.log->durability().durable().next();
   EXPECT_EQ(ChangeReader::open(run.log.get(), later).status().code(), ErrorCode::kInvalidArgument);
@@ -330,7 +260,7 @@ TEST(ChangeReaderTest, a_position_that_the_log_has_not_reached_is_refused) {
 
 TEST(ChangeReaderTest, a_read_that_fails_loses_no_change) {
   FailingDevice device;
-  LogRun run(&device, 2, 64u << 10);
+  ChangeRun run(&device, 2, 64u << 10);
   ASSERT_OK(run.open_and_start());
   for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
   commit_some(&run, 0, 60, 3'000);

@@ -212,6 +212,8 @@ class LogRun {
     EXPECT_EQ(runtime.task_count(), 0u);
   }
 
+  // Sets LogSettings::change_bytes for open().
+  void keep_changes(std::uint64_t bytes) { options_.change_bytes = bytes; }
   Status open() {
     FOEDUS_TRY(log, Log::open(device_, &runtime, options_, [this](LogLevel, std::string_view text) {
                  messages.emplace_back(text);
@@ -267,7 +269,7 @@ class LogRun {
 
  private:
   FailingDevice* const device_;
-  const LogSettings options_;
+  LogSettings options_;
   bool clock_runs_ = false;
 };
 

@@ -75,6 +75,8 @@ GleanOrder GleanOrders::next(const snapshot::Manifest* previous, const Unapplied
   log::Log& log = *parts_.log;
   for (const log::LogSegment& segment : log.segments()) {
     const Epoch covered = order.covered;
+    // What the last snapshot covers stays for change streams only.
+    if (previous != nullptr && segment.newest_epoch <= previous->covered.number()) continue;
     order.segments.push_back(
         [&log, segment, covered] { return log.open_segment(segment, covered); });
   }

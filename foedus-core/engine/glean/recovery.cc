@@ -155,8 +155,9 @@ Status Recovery::glean_tail(RecoveredCatalog* found) {
 // yet. It borrows what the tail needs beyond the gleaner's memory, but at most half of that bound.
 std::uint64_t Recovery::bytes_to_borrow() const {
   const log::Log& log = *parts_.log;
+  const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
   std::uint64_t log_bytes = 0;
-  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+  for (const std::size_t i : uncovered_segments(log, previous)) {
     log_bytes += log.found_segment(i).synced_bytes;
   }
   const std::uint64_t wanted = memory_bytes_to_hold(log_bytes);

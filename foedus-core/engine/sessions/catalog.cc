@@ -352,6 +352,12 @@ void Catalog::list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* sto
   *next_id = page::StorageId{next_id_};
 }
 
+std::string Catalog::name_of(page::StorageId id) const {
+  const std::lock_guard lock(ids_mutex_);
+  const auto found = lives_.find(static_cast<std::uint32_t>(id));
+  return found == lives_.end() ? std::string() : found->second.meta.name;
+}
+
 occ::StorageControl* Catalog::find(page::StorageId id) const {
   const std::lock_guard lock(ids_mutex_);
   const auto found = by_id_.find(static_cast<std::uint32_t>(id));

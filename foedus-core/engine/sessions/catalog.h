@@ -100,6 +100,8 @@ class Catalog {
   // to an id above all that storages ever had. REQUIRES: `covered` is durable.
   void list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,
                page::StorageId* next_id) const;
+  // Returns the name of a storage that exists, or was dropped in this run; empty: any other id.
+  std::string name_of(page::StorageId id) const;
   // Returns the control of a storage, or null if it was never announced or its drop was logged. The
   // control stays valid until the database closes.
   occ::StorageControl* find(page::StorageId id) const;

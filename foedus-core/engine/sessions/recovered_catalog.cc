@@ -175,12 +175,14 @@ class CatalogReader {
   std::set<page::StorageId> unknown_;
 };
 
-// Reads segments `first`, `first` + `step`, and so on.
+// Reads segments `first`, `first` + `step`, and so on, of a list.
 class CatalogTask final : public base::Task {
  public:
-  CatalogTask(const log::Log& log, const snapshot::Manifest* previous, base::Runtime* runtime,
-              base::WaitPoint* finished, std::size_t first, std::size_t step)
+  CatalogTask(const log::Log& log, const std::vector<std::size_t>& segments,
+              const snapshot::Manifest* previous, base::Runtime* runtime, base::WaitPoint* finished,
+              std::size_t first, std::size_t step)
       : log_(log),
+        segments_(segments),
         runtime_(runtime),
         finished_(finished),
         step_(step),
@@ -201,7 +203,8 @@ class CatalogTask final : public base::Task {
   // order: acquire, pairs with the release in end(): what was read is there.
   bool is_done() const { return is_done_.load_acquire() != 0; }
 
-  // REQUIRES for these: is_done(). If the task failed, segment() is the segment where it did.
+  // REQUIRES for these: is_done(). If the task failed, segment() is the place in the list of the
+  // segment where it did.
   const Status& status() const { return status_; }
   std::size_t segment() const { return segment_; }
   CatalogReader take() { return std::move(reader_); }
@@ -209,12 +212,12 @@ class CatalogTask final : public base::Task {
  private:
   Result<bool> read_some() {
     if (records_ == nullptr) {
-      if (segment_ >= log_.found_segment_count()) return false;
-      FOEDUS_TRY(records_, log_.open_segment(segment_));
+      if (segment_ >= segments_.size()) return false;
+      FOEDUS_TRY(records_, log_.open_segment(segments_[segment_]));
     }
     // The logger's number serves as its SOC: logger l is of SOC l % socs, and the gleaner takes the
     // SOC of a sample modulo the number of SOCs.
-    const std::uint32_t soc = log_.found_segment(segment_).logger;
+    const std::uint32_t soc = log_.found_segment(segments_[segment_]).logger;
     for (unsigned i = 0; i < kRecordsPerStep; ++i) {
       std::uint32_t session = 0;
       FOEDUS_TRY(const log::LogRecord* const record, records_->next(&session));
@@ -236,6 +239,7 @@ class CatalogTask final : public base::Task {
   }
 
   const log::Log& log_;
+  const std::vector<std::size_t>& segments_;
   base::Runtime* const runtime_;
   base::WaitPoint* const finished_;
   const std::size_t step_;
@@ -265,13 +269,24 @@ struct CatalogTasks {
 
 }  // namespace
 
+std::vector<std::size_t> uncovered_segments(const log::Log& log,
+                                            const snapshot::Manifest* previous) {
+  std::vector<std::size_t> segments;
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    const std::uint64_t newest = log.found_segment(i).newest_epoch;
+    if (previous == nullptr || newest > previous->covered.number()) segments.push_back(i);
+  }
+  return segments;
+}
+
 Result<RecoveredCatalog> recover_catalog(const log::Log& log, const snapshot::Manifest* previous,
                                          base::Runtime* runtime) {
+  const std::vector<std::size_t> segments = uncovered_segments(log, previous);
   CatalogTasks all(runtime);
-  const std::size_t readers = std::clamp<std::size_t>(log.found_segment_count(), 1, kReadersMax);
+  const std::size_t readers = std::clamp<std::size_t>(segments.size(), 1, kReadersMax);
   for (std::size_t i = 0; i < readers; ++i) {
     all.tasks.push_back(
-        std::make_unique<CatalogTask>(log, previous, runtime, &all.finished, i, readers));
+        std::make_unique<CatalogTask>(log, segments, previous, runtime, &all.finished, i, readers));
   }
   for (const auto& task : all.tasks) runtime->start(task.get());
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
@@ -299,7 +314,7 @@ GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previou
     order.covered = std::max(order.covered, previous->covered);
     order.newest_seen = std::max(order.newest_seen, previous->newest_seen);
   }
-  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+  for (const std::size_t i : uncovered_segments(log, previous)) {
     order.segments.push_back([&log, i] { return log.open_segment(i); });
   }
   return order;

@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,6 +39,7 @@
 #include <vector>
 
 #include "foedus/bulk_load.h"
+#include "foedus/changes.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/stats.h"
@@ -97,14 +99,6 @@ template <typename Function>
 using Transacted = typename TransactFunction<Function>::Returned;
 
 }  // namespace internal
-
-struct StorageInfo {
-  std::uint32_t id = 0;
-  StorageKind kind = StorageKind::kMasstree;
-  std::string name;
-  std::uint64_t records = 0;        // arrays: number of records
-  std::uint32_t payload_bytes = 0;  // arrays: size of a payload
-};
 
 // A stratified snapshot that can be read.
 struct SnapshotInfo {
@@ -241,8 +235,9 @@ class Database {
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
   // Begins to fill a new Master-Tree with rows in the order of their keys. kAlreadyExists: there is
-  // a storage of that name. kBusy: another load runs. kNotSupported: Logging::kNone, or there
-  // is an SSD tier (TierOptions::ssd_dirs). kOutOfSpace.
+  // a storage of that name. kBusy: another load runs. kNotSupported: Logging::kNone, there is an
+  // SSD tier (TierOptions::ssd_dirs), or the log keeps changes (LogOptions::change_bytes): a load
+  // is in no log. kOutOfSpace.
   Result<BulkLoad> load_masstree(std::string_view name);
   // Removes the storage and all its records. The removal is durable when the call returns. A
   // transaction that uses the storage meanwhile commits before the removal, or gets kConflict or
@@ -342,6 +337,14 @@ class Database {
   // backup is damaged. kIoError, kOutOfSpace. A call that waits for a snapshot also returns the
   // errors of glean() and wait_durable().
   Result<BackupReport> backup(const std::string& dir, const BackupOptions& options = {});
+  // Begins a stream of the changes of epochs after `after`, a position that an earlier stream of
+  // this directory returned, or the epoch that a snapshot or backup of it covers. Epoch(): from the
+  // first change on. Without `after`: the changes of epochs that are not durable yet. Waits for
+  // recovery. kNotSupported: Logging::kNone, or the log keeps no changes
+  // (LogOptions::change_bytes). kNotFound: the log has removed some of these changes; the message
+  // names the oldest position that is left. kInvalidArgument: `after` is not durable in this
+  // database, so that it belongs to another one.
+  Result<ChangeStream> changes(std::optional<Epoch> after = {});
   // Lets the system back volatile pages that were never used, until `bytes` of them are backed by
   // memory. So no later transaction or background thread has to wait until the system has cleared
   // that memory, which takes 0.5 ms a MiB on some machines. Without this call, memory is backed a

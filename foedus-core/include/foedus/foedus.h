@@ -5,6 +5,7 @@
 
 #if FOEDUS_HAS_CXX20
 #include "foedus/bulk_load.h"
+#include "foedus/changes.h"
 #include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/key.h"

@@ -144,6 +144,9 @@ struct GleanOptions {
   std::uint64_t memory_bytes = 0;
 };
 
+// LogOptions::change_bytes that ends what an earlier open has begun.
+inline constexpr std::uint64_t kNoChanges = ~std::uint64_t{0};
+
 // The log, and the files and memory that it takes. Read at open.
 struct LogOptions {
   // Maximum size of a session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A buffer
@@ -163,6 +166,14 @@ struct LogOptions {
   // "log-<l>-..." to dirs[l % dirs.size()]. Sessions of a SOC are dealt out to its loggers in turn.
   // A directory opens with any number.
   std::uint32_t loggers_per_soc = 0;
+
+  // Bytes of log that stay for change streams (foedus/changes.h) though a snapshot covers them. The
+  // oldest segments go first; those that an open stream has not read yet stay in any case. A stream
+  // begins only in a directory that keeps changes, and none of them can be bulk-loaded
+  // (Database::load_masstree()). The value is kept in the directory. 0: what the directory had at
+  // its last open, at first kNoChanges; EffectiveOptions then has that. kNoChanges: none stay.
+  // Changes from before an open with kNoChanges cannot be read any more.
+  std::uint64_t change_bytes = 0;
 
   Logging kind = Logging::kFiles;
 };

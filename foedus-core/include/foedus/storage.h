@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace foedus {
@@ -30,6 +31,14 @@ enum class StorageKind : std::uint8_t {
 };
 // Returns "array", "hash", "masstree" or "sequential"; static lifetime.
 std::string_view to_string(StorageKind kind);
+
+struct StorageInfo {
+  std::uint32_t id = 0;
+  StorageKind kind = StorageKind::kMasstree;
+  std::string name;
+  std::uint64_t records = 0;        // arrays: number of records
+  std::uint32_t payload_bytes = 0;  // arrays: size of a payload
+};
 
 class Storage {
  public:

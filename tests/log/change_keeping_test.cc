@@ -1,0 +1,171 @@
+// ctest-labels: crash
+// Which segments stay for change streams, and which positions a log refuses.
+#include <map>
+
+#include "tests/log/change_consumer.h"
+
+namespace foedus::log::testing::change_keeping_test {
+namespace {
+
+// Fills `count` segments, each with a commit of its own.
+Epoch fill_segments(LogRun* run, std::uint64_t count) {
+  Epoch last;
+  if (run->sessions.empty()) run->session(0);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto committed = run->commit_durably(run->sessions[0].get(), i, 10);
+    EXPECT_TRUE(committed.is_ok()) << committed.status().message();
+    last = *committed;
+    run->log->roll_segments();
+    run->runtime.run_for(50'000);
+  }
+  return last;
+}
+
+TEST(ChangeKeepingTest, covered_segments_stay_up_to_the_bytes_that_were_asked_for) {
+  FailingDevice device;
+  Epoch first;
+  {
+    LogRun run(&device);
+    run.keep_changes(1u << 20);
+    ASSERT_OK(run.open_and_start());
+    EXPECT_EQ(run.log->change_bytes(), 1u << 20);
+    first = fill_segments(&run, 1);
+    ASSERT_OK(run.log->remove_segments_up_to(fill_segments(&run, 9)));
+    EXPECT_EQ(run.log->segments().size(), 11u);  // and the one that is open
+    ASSERT_OK(run.close());
+  }
+  LogRun run(&device);
+  run.keep_changes(4 * 8192);  // a segment has two blocks: its header, and a frame
+  ASSERT_OK(run.open());
+  EXPECT_EQ(run.log->change_bytes(), 4u * 8192);
+  ASSERT_OK(run.log->make_cut_durable());
+  ASSERT_OK(run.log->remove_found_segments_up_to(run.log->durable_epoch_found()));
+  EXPECT_LT(run.log->found_segment_count(), 8u);
+  ASSERT_OK(run.start());
+  ASSERT_OK(run.log->remove_segments_up_to(run.log->durability().durable()));
+  std::uint64_t bytes = 0;
+  for (const LogSegment& segment : run.log->segments()) {
+    if (segment.newest_epoch != Epoch::kMax) bytes += segment.synced_bytes;
+  }
+  EXPECT_LE(bytes, 4u * 8192 + 4096);  // and the header of a segment without records
+  EXPECT_GE(bytes, 3u * 8192);
+  EXPECT_EQ(ChangeReader::open(run.log.get(), first).status().code(), ErrorCode::kNotFound);
+}
+
+TEST(ChangeKeepingTest, the_oldest_changes_of_all_loggers_go_first) {
+  FailingDevice device;
+  LogRun run(&device, 2);
+  run.keep_changes(8192);
+  ASSERT_OK(run.open_and_start());
+  for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
+  Epoch epochs[4];
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const auto committed = run.commit_durably(run.sessions[i % 2].get(), i, 10);
+    ASSERT_OK(committed);
+    epochs[i] = *committed;
+    run.log->roll_segments();
+    run.runtime.run_for(50'000);
+  }
+  ASSERT_OK(run.log->remove_segments_up_to(epochs[3]));
+  EXPECT_FALSE(ChangeReader::open(run.log.get(), epochs[1]).is_ok());
+  Consumer consumer;
+  consumer.position = epochs[2];
+  ASSERT_OK(consumer.consume(run.log.get()));
+  ASSERT_EQ(consumer.seen.size(), 1u);
+  EXPECT_EQ(consumer.seen[0].value, 3u);
+}
+
+TEST(ChangeKeepingTest, the_directory_keeps_the_setting) {
+  FailingDevice device;
+  Consumer consumer;
+  std::map<std::uint64_t, std::uint64_t> all;
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    LogRun run(&device, 1, 1u << 20, turn + 1);
+    if (turn == 0) run.keep_changes(1u << 20);
+    ASSERT_OK(run.open_and_start());
+    EXPECT_EQ(run.log->change_bytes(), 1u << 20);
+    const auto committed = run.commit_durably(run.session(0), turn, 10);
+    ASSERT_OK(committed);
+    all[turn] = committed->number();
+    run.log->roll_segments();
+    run.runtime.run_for(50'000);
+    ASSERT_OK(run.log->remove_segments_up_to(*committed));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  ASSERT_OK(consumer.consume(run.log.get()));
+  expect_seen(consumer.seen, all);
+}
+
+// Goal: a stream never skips what a run without changes has done, whatever the log still has.
+TEST(ChangeKeepingTest, positions_from_before_a_run_without_changes_are_refused) {
+  for (const bool begins_without : {false, true}) {
+    for (const bool closes : {false, true}) {
+      FailingDevice device;
+      Epoch before;
+      Epoch within;
+      for (const bool keeps : {!begins_without, false}) {
+        LogRun run(&device);
+        run.keep_changes(keeps ? 1u << 20 : kNoChanges);
+        ASSERT_OK(run.open_and_start());
+        const auto committed = run.commit_durably(run.session(0), 1, 10);
+        ASSERT_OK(committed);
+        (keeps ? before : within) = *committed;
+        if (!keeps) {
+          EXPECT_EQ(run.log->change_bytes(), 0u);
+          EXPECT_EQ(ChangeReader::open(run.log.get(), *committed).status().code(),
+                    ErrorCode::kNotSupported);
+        }
+        if (closes) {
+          ASSERT_OK(run.close());
+        } else {
+          device.crash_power(FailingDevice::kDropAll);
+        }
+      }
+      ChangeRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      EXPECT_EQ(ChangeReader::open(run.log.get(), before).status().code(), ErrorCode::kNotFound);
+      EXPECT_EQ(ChangeReader::open(run.log.get(), within.previous()).status().code(),
+                ErrorCode::kNotFound);
+      const Epoch begun = run.log->durability().durable();
+      ASSERT_OK(run.commit_durably(run.session(0), 3, 10));
+      Consumer consumer;
+      consumer.position = begun;
+      ASSERT_OK(consumer.consume(run.log.get()));
+      ASSERT_EQ(consumer.seen.size(), 1u);
+      EXPECT_EQ(consumer.seen[0].value, 3u);
+    }
+  }
+}
+
+// A crash between the removal of segments and the first savepoint of a run that begins to keep
+// changes must not let the log look as if it had kept them all along.
+TEST(ChangeKeepingTest, a_start_that_is_cut_off_promises_no_changes) {
+  for (std::uint64_t calls = 0, ends = 0; ends == 0; ++calls) {
+    FailingDevice device;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      fill_segments(&run, 3);
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    {
+      ChangeRun run(&device);
+      ASSERT_OK(run.open());
+      device.lose_power_after(calls);
+      const bool is_started = run.log->make_cut_durable().is_ok() &&
+                              run.log->remove_found_segments_up_to(Epoch(2)).is_ok() &&
+                              run.start().is_ok();
+      ends = is_started ? 1 : 0;
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    ChangeRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    EXPECT_EQ(ChangeReader::open(run.log.get(), Epoch(1)).status().code(), ErrorCode::kNotFound)
+        << calls;
+  }
+}
+
+}  // namespace
+}  // namespace foedus::log::testing::change_keeping_test
