@@ -18,9 +18,9 @@ struct Piece {
   foedus::Status (*run)(const std::string& dir);
 };
 constexpr Piece kPieces[] = {
-    {"modelling", docs::modelling},   {"tables", docs::tables}, {"isolation", docs::isolation},
-    {"durability", docs::durability}, {"errors", docs::errors}, {"operations", docs::operations},
-    {"porting", docs::porting},
+    {"modelling", docs::modelling},   {"tables", docs::tables},   {"isolation", docs::isolation},
+    {"durability", docs::durability}, {"errors", docs::errors},   {"operations", docs::operations},
+    {"changes", docs::changes},       {"porting", docs::porting},
 };
 
 // Runs a first program as its user would, in the directory `dir`.

@@ -14,6 +14,7 @@ foedus::Status isolation(const std::string& dir);
 foedus::Status durability(const std::string& dir);
 foedus::Status errors(const std::string& dir);
 foedus::Status operations(const std::string& dir);
+foedus::Status changes(const std::string& dir);
 foedus::Status porting(const std::string& dir);
 
 // Returns success if `holds`, otherwise an error that names what does not hold.

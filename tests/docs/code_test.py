@@ -30,7 +30,7 @@ class CodeTest(unittest.TestCase):
     def test_the_code_of_each_page_does_as_the_page_says(self):
         self.assertFalse(self.failed, self.failed)
         for page in ("modelling", "tables", "isolation", "durability", "errors", "operations",
-                     "porting"):
+                     "changes", "porting"):
             self.assertIn(f"\n{page}: ok\n", "\n" + self.output)
 
     def test_the_first_programs_print_what_their_comments_say(self):

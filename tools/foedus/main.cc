@@ -255,6 +255,11 @@ void add_wholes(Line* line) {
   load->add_flag("--merge", data.is_merge, "also into storages that exist");
   load->add_option("--format", data.format, "jsonl, csv or binary; default: as the dump begins");
 
+  CLI::App* const changes = add_opening(
+      line, "changes", "what commits have changed, in their order, as JSON lines, and a position");
+  changes->add_option("--after", data.after, "only later than this position; none: from the first");
+  changes->add_option("--limit", data.changes_max, "so many, and the rest of the last one's epoch");
+
   add_json(add_opening(line, "glean", "makes a snapshot of all commits"), line);
   CLI::App* const backup =
       add_opening(line, "backup", "makes a backup in a directory, or replaces an older one there",
@@ -319,11 +324,11 @@ constexpr std::pair<std::string_view, Verb> kInspections[] = {{"info", Verb::kIn
                                                               {"snapshots", Verb::kSnapshots},
                                                               {"salvage", Verb::kSalvage}};
 constexpr std::pair<std::string_view, DataVerb> kDataVerbs[] = {
-    {"get", DataVerb::kGet},        {"put", DataVerb::kPut},     {"append", DataVerb::kAppend},
-    {"erase", DataVerb::kErase},    {"scan", DataVerb::kScan},   {"dump", DataVerb::kDump},
-    {"load", DataVerb::kLoad},      {"glean", DataVerb::kGlean}, {"backup", DataVerb::kBackup},
-    {"stats", DataVerb::kStats},    {"shell", DataVerb::kShell}, {"bench", DataVerb::kBench},
-    {"explain", DataVerb::kExplain}};
+    {"get", DataVerb::kGet},         {"put", DataVerb::kPut},        {"append", DataVerb::kAppend},
+    {"erase", DataVerb::kErase},     {"scan", DataVerb::kScan},      {"dump", DataVerb::kDump},
+    {"load", DataVerb::kLoad},       {"glean", DataVerb::kGlean},    {"backup", DataVerb::kBackup},
+    {"changes", DataVerb::kChanges}, {"stats", DataVerb::kStats},    {"shell", DataVerb::kShell},
+    {"bench", DataVerb::kBench},     {"explain", DataVerb::kExplain}};
 
 ExitStatus run_subcommand(Subcommand* sub, Line* line) {
   const std::string name = sub->app->get_name();

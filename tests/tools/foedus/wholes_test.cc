@@ -1,6 +1,8 @@
-// The commands glean, backup, stats and explain.
+// The commands glean, backup, changes, stats and explain.
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "tests/tools/foedus/data_rig.h"
 
@@ -52,6 +54,54 @@ TEST(WholesTest, a_backup_opens_as_a_database_with_the_same_records) {
   EXPECT_NE(reply_to(backup).err.find("--files is auto, link or copy"), std::string::npos);
   backup.backup_files = "";
   EXPECT_EQ(reply_to(backup).status, ExitStatus::kCannotRead);  // it was opened, as a database
+}
+
+TEST(WholesTest, changes_are_printed_from_a_position_on) {
+  const testing::TestDirectory directory;
+  const DataRig rig(directory.path());
+  DataCommand changes = rig.command(DataVerb::kChanges);
+  EXPECT_EQ(reply_to(changes).status, ExitStatus::kCannotRead);
+  {
+    Options options = testing::small_options(rig.dir());
+    options.log.change_bytes = 1u << 20;
+    Database db = testing::must(Database::open(options));
+    const Array array = testing::must(db.open_array("array", 4, 16));
+    const Sequential list = testing::must(db.open_sequential("list"));
+    const Masstree tree = testing::must(db.open_masstree("tree"));
+    testing::must(db.transact([&](Txn& txn) -> Status {
+      FOEDUS_CHECK(txn.write_at(array, 3, 2, "xy"));
+      FOEDUS_CHECK(txn.increment(array, 2, 8, 7));
+      FOEDUS_CHECK(txn.append(list, "one"));
+      return txn.put(tree, "\xff", "v");
+    }));
+    testing::must(db.transact([&](Txn& txn) { return txn.erase(tree, "\xff"); }));
+    testing::must(db.drop_storage("list"));
+  }
+  const Reply all = reply_to(changes);
+  EXPECT_EQ(all.status, ExitStatus::kFine) << all.err;
+  for (const char* const wanted :
+       {"\"create_storage\",\"storage\":\"array\",\"kind\":\"array\",\"records\":4,\"payload_"
+        "bytes\":16}",
+        "\"write_at\",\"storage\":\"array\",\"index\":3,\"offset\":2,\"value\":\"xy\"}",
+        "\"increment\",\"storage\":\"array\",\"index\":2,\"offset\":8,\"add\":7}",
+        "\"append\",\"storage\":\"list\",\"value\":\"one\"}",
+        "\"put\",\"storage\":\"tree\",\"key\":{\"hex\":\"ff\"},\"value\":\"v\"}",
+        "\"erase\",\"storage\":\"tree\",\"key\":{\"hex\":\"ff\"}}",
+        "\"drop_storage\",\"storage\":\"list\"}\n{\"position\":"}) {
+    EXPECT_NE(all.out.find(wanted), all.out.npos) << wanted << '\n' << all.out;
+  }
+  // In parts: each call goes on at the position of the one before.
+  changes.changes_max = 1;
+  std::string joined;
+  for (int part = 0; part < 20; ++part) {
+    const Reply reply = reply_to(changes);
+    const std::size_t end = reply.out.rfind("{\"position\":");
+    ASSERT_NE(end, reply.out.npos) << reply.err;
+    joined += reply.out.substr(0, end);
+    changes.after = std::stoull(reply.out.substr(end + 12));
+  }
+  EXPECT_EQ(joined, all.out.substr(0, all.out.rfind("{\"position\":")));
+  EXPECT_TRUE(reply_to(changes).out.starts_with("{\"position\":"));
 }
 
 TEST(WholesTest, glean_and_stats_make_no_database) {

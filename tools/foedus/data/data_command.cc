@@ -27,6 +27,8 @@ Result<ExitStatus> dispatch_data(const DataCommand& command, Console* console) {
       return run_dump(command, console);
     case DataVerb::kLoad:
       return run_load(command, console);
+    case DataVerb::kChanges:
+      return run_changes(command, console);
     case DataVerb::kGlean:
       return run_glean(command, console);
     case DataVerb::kBackup:

@@ -27,6 +27,7 @@ enum class DataVerb : std::uint8_t {
   kScan,
   kDump,
   kLoad,
+  kChanges,
   kGlean,
   kBackup,
   kStats,
@@ -60,6 +61,9 @@ struct DataCommand {
   std::string create;          // put, append: the shape of a storage that is missing
   RangeText range;             // scan
   bool has_keys_only = false;  // scan
+
+  std::uint64_t after = 0;                        // changes: the position
+  std::uint64_t changes_max = ~std::uint64_t{0};  // changes: the last epoch is whole, though
 
   std::vector<std::string> storages;  // dump; empty: all
   std::string format;                 // dump: empty is jsonl; load: empty is what the input says
@@ -98,6 +102,7 @@ Result<ExitStatus> run_erase(const DataCommand& command, Console* console);
 Result<ExitStatus> run_scan(const DataCommand& command, Console* console);
 Result<ExitStatus> run_dump(const DataCommand& command, Console* console);
 Result<ExitStatus> run_load(const DataCommand& command, Console* console);
+Result<ExitStatus> run_changes(const DataCommand& command, Console* console);
 Result<ExitStatus> run_glean(const DataCommand& command, Console* console);
 Result<ExitStatus> run_backup(const DataCommand& command, Console* console);
 Result<ExitStatus> run_stats(const DataCommand& command, Console* console);
