@@ -9,7 +9,7 @@
 
 #include "tests/testing/test_database.h"
 
-namespace foedus::engine::testing {
+namespace foedus::testing {
 
 class ChangeModel {
  public:
@@ -113,4 +113,4 @@ class ChangeModel {
   std::map<std::string, Storage> storages_;
 };
 
-}  // namespace foedus::engine::testing
+}  // namespace foedus::testing

@@ -7,10 +7,10 @@
 namespace foedus::engine::changes_log_test {
 namespace {
 
-using foedus::testing::must;
-using foedus::testing::small_options;
-using foedus::testing::TestDatabase;
 using testing::ChangeModel;
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
 
 Options keeping_options() {
   Options options = small_options("");

@@ -13,10 +13,10 @@
 namespace foedus::engine::changes_test {
 namespace {
 
-using foedus::testing::must;
-using foedus::testing::small_options;
-using foedus::testing::TestDatabase;
 using testing::ChangeModel;
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
 
 Options keeping_options() {
   Options options = small_options("");
@@ -27,7 +27,7 @@ Options keeping_options() {
 
 class ChangesTest : public ::testing::Test {
  protected:
-  ChangeModel::Rows rows_of(const Masstree& tree) { return foedus::testing::rows_of(*db_, tree); }
+  ChangeModel::Rows rows_of(const Masstree& tree) { return testing::rows_of(*db_, tree); }
   void put(const Masstree& tree, std::string_view key, std::string_view payload) {
     must(db_->transact([&](Txn& txn) { return txn.put(tree, key, payload); }));
   }
@@ -86,7 +86,7 @@ TEST_F(ChangesTest, each_kind_of_change_says_what_was_done_to_what) {
 // Goal: a consumer that applies the changes has the rows of the database. Method: random
 // transactions, gleans and restarts; the consumer's rows are compared after each round.
 TEST_F(ChangesTest, a_copy_made_of_the_changes_is_equal) {
-  const std::uint64_t seed = foedus::testing::test_seed(11);
+  const std::uint64_t seed = testing::test_seed(11);
   std::mt19937_64 random(seed);
   const auto draw = [&](std::uint64_t below) { return random() % below; };
   ChangeModel model;
@@ -162,7 +162,7 @@ TEST_F(ChangesTest, a_stream_without_a_position_begins_now) {
 TEST_F(ChangesTest, changes_after_a_backup_complete_it) {
   const Masstree tree = must(db_->open_masstree("tree"));
   for (int i = 0; i < 100; ++i) put(tree, "key " + std::to_string(i), "old");
-  const foedus::testing::TestDirectory directory;
+  const testing::TestDirectory directory;
   const BackupReport report = must(db_->backup(directory.path() + "/backup"));
   for (int i = 50; i < 150; ++i) put(tree, "key " + std::to_string(i), "new");
   must(db_->wait_durable());
