@@ -26,6 +26,7 @@ Stats Engine::stats() const {
   });
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();
+    stats.log_bytes_kept = log_->bytes_kept(snapshots_->covered());
     caches_->add_stats(&stats);
     gleaning_->add_stats(&stats);
   }

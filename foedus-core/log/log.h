@@ -162,6 +162,9 @@ class Log {
 
   // Returns the bytes of covered segments that stay for changes; 0: this log keeps none (L35).
   std::uint64_t change_bytes() const;
+  // Returns the bytes of segments of which no record is newer than `covered`; 0 if this log keeps
+  // no changes. Any thread.
+  std::uint64_t bytes_kept(Epoch covered) const;
   // Keeps from now on the segments that have a record of an epoch after `delivered`, whatever a
   // snapshot covers, until the hold is released. Returns the number of the hold. kNotFound: records
   // of such epochs may have been removed already; the message names the epoch. kNotSupported: this

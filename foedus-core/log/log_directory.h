@@ -112,6 +112,7 @@ class LogDirectory {
   // ---- holds, any thread; defined in log_holds.cc ----------------------------------------------
 
   // These do what the functions of Log with their names say.
+  std::uint64_t bytes_kept(Epoch covered) const;
   Result<std::uint64_t> hold_after(Epoch delivered);
   void move_hold(std::uint64_t hold, Epoch delivered);
   void release_hold(std::uint64_t hold);

@@ -7,6 +7,12 @@
 
 namespace foedus::log {
 
+std::uint64_t LogDirectory::bytes_kept(Epoch covered) const {
+  if (change_bytes_ == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  return kept_bytes_locked(covered);
+}
+
 Result<std::uint64_t> LogDirectory::hold_after(Epoch delivered) {
   const std::lock_guard lock(mutex_);
   if (change_bytes_ == 0) {

@@ -38,6 +38,8 @@ inline constexpr Field<Stats> kFields[] = {
      &Stats::waiting_page_bytes},
     {"log_bytes_behind", Sort::kGauge, "Bytes of log in no snapshot yet.",
      &Stats::log_bytes_behind},
+    {"log_bytes_kept", Sort::kGauge, "Bytes of log in a snapshot that stay for change streams.",
+     &Stats::log_bytes_kept},
     {"glean_stage", Sort::kGauge,
      "Stage of the running glean: 1 map and sort, 2 compose, 3 install; 0 if none runs.",
      &Stats::glean_stage},

@@ -91,6 +91,7 @@ struct Stats {
   // that may still look at them.
   std::uint64_t waiting_page_bytes = 0;
   std::uint64_t log_bytes_behind = 0;  // written since open, in no snapshot yet
+  std::uint64_t log_bytes_kept = 0;    // in a snapshot, but kept for change streams
   // The stage of the running glean: 1 + its number in GleanStage; 0: no glean runs.
   std::uint64_t glean_stage = 0;
   std::uint64_t gleans = 0;            // snapshots made and installed
