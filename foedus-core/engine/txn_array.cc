@@ -1,5 +1,6 @@
 // foedus/txn.h: operations on arrays and sequential storages.
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
@@ -100,6 +101,20 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   const Call call(slot, turn, storage);
   if (!prefetch_one(call, index)) return;
   base::trying([&] { call.context().cold_pages().send(); });
+}
+
+// Does what Txn::prefetch() does.
+[[gnu::always_inline]] inline void prefetch_of(engine::SessionSlot* slot, std::uint64_t turn,
+                                               const Array& storage, std::uint64_t index) {
+  if (slot->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
+    const Call call(slot, turn, storage);
+    if (!call.is_ready_for(index, 0, 0)) return;
+    const bool is_begun =
+        !call.is_of_snapshot() && array::try_prefetch(call.context().pool(), call.control(), index);
+    if (is_begun) [[likely]]
+      return;
+  }
+  prefetch_slowly(slot, turn, storage, index);
 }
 
 // Writes to a record that find_to_write() has returned. Being a function, it constructs its Status
@@ -207,14 +222,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
 }
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
-  if (slot_->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
-    const Call call(slot_, turn_, storage);
-    if (!call.is_ready_for(index, 0, 0)) return;
-    const bool is_begun = !call.is_of_snapshot() &&
-                          array::try_prefetch(call.context().pool(), call.control(), index);
-    if (is_begun) [[likely]] return;
-  }
-  prefetch_slowly(slot_, turn_, storage, index);
+  prefetch_of(slot_, turn_, storage, index);
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
@@ -258,6 +266,41 @@ Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t o
     call.explain(&status, index_bytes(index));
     return status;
   });
+}
+
+ArrayScan Txn::scan(const Array& storage, std::uint64_t low, std::uint64_t high,
+                    ArrayScanOptions options) {
+  ArrayScan scan;
+  scan.slot_ = slot_;
+  scan.turn_ = turn_;
+  scan.storage_ = storage;
+  scan.low_ = low;
+  scan.high_ = std::min(high, storage.records());
+  scan.reverse_ = options.reverse;
+  scan.count_ = std::min(scan.high_ - std::min(scan.low_, scan.high_), options.limit);
+  scan.failure_ = base::catching([&]() -> Status {
+    FOEDUS_CHECK(Call(slot_, turn_, storage).check(false));
+    scan.payload_ = std::make_unique_for_overwrite<std::byte[]>(storage.payload_bytes());
+    return {};
+  });
+  scan.at_end_ = !scan.failure_.is_ok();
+  return scan;
+}
+
+void ArrayScan::next() {
+  if (at_end_) return;
+  at_end_ = read_ == count_;
+  if (at_end_) return;
+  for (; prefetched_ < std::min(count_, read_ + engine::kPrefetchDistance); ++prefetched_) {
+    prefetch_of(slot_, turn_, storage_, index_of(prefetched_));
+  }
+  const std::uint64_t index = index_of(read_++);
+  const std::span<std::byte> payload(payload_.get(), storage_.payload_bytes());
+  if (!try_read(slot_, turn_, storage_, index, 0, payload)) {
+    failure_ = read_slowly(slot_, turn_, storage_, index, 0, payload);
+    at_end_ = !failure_.is_ok();
+  }
+  row_ = {index, {reinterpret_cast<const char*>(payload.data()), payload.size()}};
 }
 
 Status Txn::append(const Sequential& storage, std::string_view payload) {

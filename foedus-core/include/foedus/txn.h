@@ -49,6 +49,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "foedus/array_scan.h"
 #include "foedus/epoch.h"
 #include "foedus/key.h"
 #include "foedus/options.h"
@@ -377,6 +378,10 @@ class Txn {
   Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                  std::span<std::byte> out);
   Status get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out);
+  // Returns the records with low <= index < high; a `high` above all stands for their number. Costs
+  // an allocation of the payload's size. failure() has the codes of get().
+  ArrayScan scan(const Array& storage, std::uint64_t low = 0,
+                 std::uint64_t high = ~std::uint64_t{0}, ArrayScanOptions options = {});
   // Reads many records, like get_many() of keyed storages.
   Status get_many(const Array& storage, std::span<ArrayReadRequest> requests);
   void prefetch(const Array& storage, std::uint64_t index);

@@ -34,28 +34,12 @@ Status hand_on(Scan rows, std::uint64_t limit, const RowSink& sink) {
   return {};
 }
 
-// Reads many records at a time, so that their cache misses and reads of the device overlap.
 Status scan_array(Txn& txn, const Array& array, const RowRange& range, const RowSink& sink) {
-  constexpr std::uint64_t kBatch = 64;
-  const std::uint64_t end =
-      range.high.has_value() ? std::min(range.high->index, array.records()) : array.records();
-  if (range.low.index >= end) return {};
-  const std::uint64_t count = std::min(end - range.low.index, range.limit);
-  const std::size_t size = array.payload_bytes();
-  std::vector<std::byte> payloads(kBatch * size);
-  std::vector<ArrayReadRequest> requests;
-  for (std::uint64_t done = 0; done < count; done += requests.size()) {
-    requests.clear();
-    for (std::uint64_t i = done; i < std::min(done + kBatch, count); ++i) {
-      const std::uint64_t index = range.is_reverse ? end - 1 - i : range.low.index + i;
-      requests.push_back({index, 0, std::span(payloads).subspan((i - done) * size, size)});
-    }
-    FOEDUS_CHECK(txn.get_many(array, requests));
-    for (const ArrayReadRequest& one : requests) {
-      FOEDUS_CHECK(sink({{}, one.index, {reinterpret_cast<const char*>(one.out.data()), size}}));
-    }
-  }
-  return {};
+  const std::uint64_t high = range.high.has_value() ? range.high->index : array.records();
+  ArrayScan rows =
+      txn.scan(array, range.low.index, high, {.limit = range.limit, .reverse = range.is_reverse});
+  for (const ArrayRow& row : rows) FOEDUS_CHECK(sink({{}, row.index, row.payload}));
+  return rows.failure().value_or(Status());
 }
 
 }  // namespace
