@@ -7,27 +7,25 @@
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/system/sync_point.h"
 
 namespace foedus::log {
 
-namespace {
-
-bool is_growing(const LogSegment& segment) { return segment.cut_epoch == Epoch::kMax; }
-
-}  // namespace
-
 Result<std::unique_ptr<ChangeReader>> ChangeReader::open(Log* log, std::optional<Epoch> after) {
   const Epoch durable = log->durability().durable();
-  const Epoch begin = after.value_or(durable);
-  if (begin > durable) {
+  if (!after.has_value()) {
+    FOEDUS_TRY(const LogHold hold, log->hold_newest(durable));
+    return std::unique_ptr<ChangeReader>(new ChangeReader(log, hold, durable));
+  }
+  if (*after > durable) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "changes after epoch " + std::to_string(begin.number()) +
+                         "changes after epoch " + std::to_string(after->number()) +
                              ": this log is durable only up to epoch " +
                              std::to_string(durable.number()) +
                              "; the position is of another database");
   }
-  FOEDUS_TRY(const std::uint64_t hold, log->hold_after(begin));
-  return std::unique_ptr<ChangeReader>(new ChangeReader(log, begin, hold));
+  FOEDUS_TRY(const LogHold hold, log->hold_after(*after));
+  return std::unique_ptr<ChangeReader>(new ChangeReader(log, hold, Epoch()));
 }
 
 ChangeReader::~ChangeReader() { log_->release_hold(hold_); }
@@ -35,6 +33,9 @@ ChangeReader::~ChangeReader() { log_->release_hold(hold_); }
 Result<ChangeBatch> ChangeReader::next() {
   log_->move_hold(hold_, position_);
   auto batch = base::catching([this] { return read_on(); });
+  while (batch.is_ok() && batch->epoch.is_valid() && batch->epoch <= skipped_) {
+    batch = base::catching([this] { return read_on(); });
+  }
   if (batch.is_ok()) return batch;
   sources_.clear();
   pending_.clear();
@@ -44,6 +45,7 @@ Result<ChangeBatch> ChangeReader::next() {
 Result<ChangeBatch> ChangeReader::read_on() {
   const Epoch durable = log_->durability().durable();
   const std::vector<LogSegment> segments = log_->segments();
+  FOEDUS_SYNC_POINT("change_reader:listed");
   for (const LogSegment& segment : segments) sources_[segment.logger].is_at_end = false;
   for (;;) {
     Epoch complete = durable;
@@ -54,7 +56,7 @@ Result<ChangeBatch> ChangeReader::read_on() {
       complete = std::min(complete, source->second.mark);
     }
     if (!pending_.empty() && pending_.begin()->first <= complete) return hand_out();
-    if (least == sources_.end()) return hand_out_none(complete);
+    if (least == sources_.end()) return ChangeBatch{Epoch(), position_, {}};
     FOEDUS_CHECK(step(least->first, &least->second, segments));
   }
 }
@@ -85,18 +87,17 @@ Status ChangeReader::step(std::uint32_t logger, Source* source,
 // where they were read to their end.
 Result<bool> ChangeReader::find_bytes(std::uint32_t logger, Source* source,
                                       const std::vector<LogSegment>& segments) {
-  if (source->records != nullptr) {
-    if (source->bytes != 0) return true;
-    const auto current = std::ranges::find_if(segments, [&](const LogSegment& segment) {
-      return segment.logger == logger && segment.number == source->number;
-    });
-    const bool has_grown = current != segments.end() && is_growing(*current) &&
-                           current->synced_bytes > source->records->valid_bytes();
-    if (has_grown) {
-      source->records->go_on_to(current->synced_bytes);
-      source->bytes = current->synced_bytes;
-      return true;
-    }
+  if (source->bytes != 0) return true;
+  const auto current = std::ranges::find_if(segments, [&](const LogSegment& segment) {
+    return segment.logger == logger && segment.number == source->number;
+  });
+  // A segment that is not listed any more has nothing to hand out: L32.
+  const bool has_grown =
+      current != segments.end() && current->synced_bytes > source->records->valid_bytes();
+  if (has_grown) {
+    source->records->go_on_to(current->synced_bytes);
+    source->bytes = current->synced_bytes;
+    return true;
   }
   return open_next(logger, source, segments);
 }
@@ -114,7 +115,8 @@ Result<bool> ChangeReader::open_next(std::uint32_t logger, Source* source,
     FOEDUS_TRY(source->records, std::move(records));
     source->number = segment.number;
     source->bytes = segment.synced_bytes;
-    if (is_growing(segment)) source->records->go_on_to(segment.synced_bytes);
+    const bool is_growing = segment.newest_epoch == Epoch::kMax;
+    if (is_growing) source->records->go_on_to(segment.synced_bytes);
     source->mark = std::max(source->mark, source->records->mark());
     return true;
   }
@@ -159,13 +161,6 @@ ChangeBatch ChangeReader::hand_out() {
         {reinterpret_cast<const LogRecord*>(current_.words.data() + item.word), transaction});
   }
   return {position_, position_, changes_};
-}
-
-ChangeBatch ChangeReader::hand_out_none(Epoch complete) {
-  Epoch named;  // by a synced mark: L34
-  for (const auto& [logger, source] : sources_) named = std::max(named, source.mark);
-  position_ = std::max(position_, std::min(complete, named));
-  return {Epoch(), position_, {}};
 }
 
 }  // namespace foedus::log

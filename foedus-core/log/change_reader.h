@@ -8,10 +8,12 @@
 //       records of its epoch (L22). Where all its synced bytes were read, it is complete up to the
 //       durable epoch, which was looked at before the list of segments. An epoch is handed out
 //       whole, once all loggers are complete up to it and it is durable.
-//   L34 A position is the epoch of a batch, or an epoch that a synced mark names. The clock of the
-//       next incarnation begins above both (L10). It may begin below an idle epoch that was durable
-//       without a trace on the device: a consumer that had stored such an epoch would miss the
-//       changes that come under its number after a crash.
+//   L34 A position is the epoch of a batch, or the one at which the reader began, which
+//   hold_after()
+//       and hold_newest() take from what is on the device. The clock of the next incarnation begins
+//       above both (L10). It may begin below an idle epoch that was durable without a trace there:
+//       a consumer that had stored such an epoch would miss the changes that come under its number
+//       after a crash.
 //
 // The logger that is complete up to the oldest epoch is read on first, up to its next mark. So
 // memory holds the records of about one epoch, those by which other loggers are ahead, and a window
@@ -53,11 +55,11 @@ struct ChangeBatch {
 // Used by one thread. Costs nothing in the threads of transactions.
 class ChangeReader {
  public:
-  // Begins after epoch `after`; without one, after the epoch that is durable now. Holds all
-  // segments with later records (L32). `log`: was started, and outlives the reader. kNotFound: some
-  // of those changes may have been removed, because a snapshot covers them; the message names the
-  // epoch. kInvalidArgument: `after` is not durable, so that it is no position in this log.
-  // kNotSupported: the log keeps no changes (L35).
+  // Begins after epoch `after`; without one, hands out epochs after the one that is durable now.
+  // Holds all segments with later records (L32). `log`: was started, and outlives the reader.
+  // kNotFound: some of those changes may have been removed, because a snapshot covers them; the
+  // message names the epoch. kInvalidArgument: `after` is not durable, so that it is no position in
+  // this log. kNotSupported: the log keeps no changes (L35).
   static Result<std::unique_ptr<ChangeReader>> open(Log* log, std::optional<Epoch> after);
   // Ends the hold.
   ~ChangeReader();
@@ -89,8 +91,8 @@ class ChangeReader {
     std::vector<Item> items;
   };
 
-  ChangeReader(Log* log, Epoch after, std::uint64_t hold)
-      : log_(log), hold_(hold), position_(after) {}
+  ChangeReader(Log* log, const LogHold& hold, Epoch skipped)
+      : log_(log), hold_(hold.number), skipped_(skipped), position_(hold.delivered) {}
   Result<ChangeBatch> read_on();
   Status step(std::uint32_t logger, Source* source, const std::vector<LogSegment>& segments);
   Result<bool> find_bytes(std::uint32_t logger, Source* source,
@@ -100,10 +102,10 @@ class ChangeReader {
   bool is_listed(std::uint32_t logger, std::uint32_t number) const;
   void keep(std::uint32_t logger, std::uint32_t session, const LogRecord& record);
   ChangeBatch hand_out();
-  ChangeBatch hand_out_none(Epoch complete);
 
   Log* const log_;
   const std::uint64_t hold_;
+  const Epoch skipped_;  // epochs up to it are read and not handed out
   Epoch position_;
   std::map<std::uint32_t, Source> sources_;  // by logger
   std::map<Epoch, Pending> pending_;         // epochs after position_

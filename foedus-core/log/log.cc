@@ -250,7 +250,8 @@ Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_
 
 std::uint64_t Log::change_bytes() const { return directory_->change_bytes(); }
 std::uint64_t Log::bytes_kept(Epoch covered) const { return directory_->bytes_kept(covered); }
-Result<std::uint64_t> Log::hold_after(Epoch delivered) { return directory_->hold_after(delivered); }
+Result<LogHold> Log::hold_after(Epoch delivered) { return directory_->hold_after(delivered); }
+Result<LogHold> Log::hold_newest(Epoch durable) { return directory_->hold_newest(durable); }
 void Log::move_hold(std::uint64_t hold, Epoch delivered) { directory_->move_hold(hold, delivered); }
 void Log::release_hold(std::uint64_t hold) { directory_->release_hold(hold); }
 

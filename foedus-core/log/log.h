@@ -59,6 +59,12 @@ struct LogSegment {
   std::uint64_t newest_epoch = Epoch::kMax;
 };
 
+// A hold of segments for a reader of changes.
+struct LogHold {
+  std::uint64_t number;
+  Epoch delivered;  // segments with records of later epochs stay
+};
+
 class Logger;
 class LogDirectory;
 class LogProgress;
@@ -166,10 +172,13 @@ class Log {
   // no changes. Any thread.
   std::uint64_t bytes_kept(Epoch covered) const;
   // Keeps from now on the segments that have a record of an epoch after `delivered`, whatever a
-  // snapshot covers, until the hold is released. Returns the number of the hold. kNotFound: records
+  // snapshot covers, until the hold is released. kNotFound: records
   // of such epochs may have been removed already; the message names the epoch. kNotSupported: this
   // log keeps no changes. Any thread.
-  Result<std::uint64_t> hold_after(Epoch delivered);
+  Result<LogHold> hold_after(Epoch delivered);
+  // Does so with the newest epoch up to `durable` of a segment's last record, so that few segments
+  // have records between both. kNotSupported.
+  Result<LogHold> hold_newest(Epoch durable);
   // Moves a hold to a later epoch. Any thread.
   void move_hold(std::uint64_t hold, Epoch delivered);
   // Ends a hold; the next removal takes what it kept. Any thread.

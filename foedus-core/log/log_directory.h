@@ -113,7 +113,8 @@ class LogDirectory {
 
   // These do what the functions of Log with their names say.
   std::uint64_t bytes_kept(Epoch covered) const;
-  Result<std::uint64_t> hold_after(Epoch delivered);
+  Result<LogHold> hold_after(Epoch delivered);
+  Result<LogHold> hold_newest(Epoch durable);
   void move_hold(std::uint64_t hold, Epoch delivered);
   void release_hold(std::uint64_t hold);
 
@@ -136,6 +137,7 @@ class LogDirectory {
                                                             std::uint64_t mark_epoch);
   Status write_savepoint_locked();
   void forget_up_to_locked(Epoch covered, std::size_t left);
+  Result<LogHold> hold_locked(Epoch delivered);
   bool is_removable_locked(std::uint32_t logger, Epoch covered, std::size_t left) const;
   std::uint64_t kept_bytes_locked(Epoch covered) const;
   Epoch not_held_locked(Epoch covered) const;

@@ -13,8 +13,25 @@ std::uint64_t LogDirectory::bytes_kept(Epoch covered) const {
   return kept_bytes_locked(covered);
 }
 
-Result<std::uint64_t> LogDirectory::hold_after(Epoch delivered) {
+Result<LogHold> LogDirectory::hold_after(Epoch delivered) {
   const std::lock_guard lock(mutex_);
+  return hold_locked(delivered);
+}
+
+// The epoch is one of a record, or changes_after: a record's, too, or the first mark of a run.
+Result<LogHold> LogDirectory::hold_newest(Epoch durable) {
+  const std::lock_guard lock(mutex_);
+  Epoch newest(savepoint_.changes_after);
+  for (const auto& entries : entries_) {
+    for (const Entry& entry : entries) {
+      const bool is_over = entry.is_settled && entry.newest_epoch <= durable.number();
+      if (is_over) newest = std::max(newest, Epoch(entry.newest_epoch));
+    }
+  }
+  return hold_locked(newest);
+}
+
+Result<LogHold> LogDirectory::hold_locked(Epoch delivered) {
   if (change_bytes_ == 0) {
     return Status::error(ErrorCode::kNotSupported,
                          device_->path() + ": the log keeps no changes; open the database with " +
@@ -29,7 +46,7 @@ Result<std::uint64_t> LogDirectory::hold_after(Epoch delivered) {
             "; read the rows in a snapshot, and begin a stream after the epoch that it covers");
   }
   holds_.emplace(++last_hold_, delivered.number());
-  return last_hold_;
+  return LogHold{last_hold_, delivered};
 }
 
 void LogDirectory::move_hold(std::uint64_t hold, Epoch delivered) {
@@ -53,12 +70,13 @@ bool LogDirectory::is_removable_locked(std::uint32_t logger, Epoch covered,
   return oldest.is_settled && oldest.newest_epoch <= covered.number();
 }
 
-// Returns the bytes of the segments that `covered` covers and that have changes which are kept.
+// Returns the bytes of the segments that `covered` covers and that have changes which are kept. The
+// newest epoch of a segment that is not settled is 0.
 std::uint64_t LogDirectory::kept_bytes_locked(Epoch covered) const {
   std::uint64_t bytes = 0;
   for (const auto& entries : entries_) {
     for (const Entry& entry : entries) {
-      const bool is_covered = entry.is_settled && entry.newest_epoch <= covered.number();
+      const bool is_covered = entry.newest_epoch <= covered.number();
       if (is_covered && entry.newest_epoch > savepoint_.changes_after) bytes += entry.bytes;
     }
   }
