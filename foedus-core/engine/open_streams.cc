@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 
 namespace foedus::engine {
@@ -53,6 +54,7 @@ Result<ChangeBatch> OpenStream::next_locked(std::uint64_t timeout_us) {
     const std::uint64_t waited_us = parts_.runtime->now_us() - begun_us;
     if (waited_us >= timeout_us) break;
     read_.reset();
+    FOEDUS_SYNC_POINT("changes:waits");
     parts_.runtime->pause(std::min(parts_.look_us, timeout_us - waited_us));
     if (is_closing_.load_relaxed() != 0) return ErrorCode::kClosed;  // order: see close()
   }

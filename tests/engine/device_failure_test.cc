@@ -23,6 +23,7 @@ struct Small {
   explicit Small(FailingDevice* device) {
     Options options = testing::small_options("/failing");
     options.log.buffer_bytes = 64u << 10;
+    options.log.change_bytes = 1u << 20;
     options.sessions_max = 2;
     engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = device}));
     storage_meta::StorageMeta meta;
@@ -46,6 +47,21 @@ struct Small {
   Masstree tree;
   engine::EngineSession* session = nullptr;
 };
+
+TEST(DeviceFailureTest, a_change_stream_ends_with_the_error_after_what_is_durable) {
+  FailingDevice device;
+  Small db(&device);
+  const auto stream = must(db.engine->open_stream({}));
+  must(db.put("before", "kept", Durability::kSync));
+  device.fail(Call::kWrite, 0, EIO, true);
+  device.fail(Call::kCreate, 0, EIO, true);
+  EXPECT_EQ(db.put("during", "x", Durability::kSync).code(), ErrorCode::kIoError);
+  const ChangeBatch batch = must(stream->next(1'000'000));
+  ASSERT_EQ(batch.changes.size(), 1u);
+  EXPECT_EQ(batch.changes[0].key, "before");
+  EXPECT_EQ(stream->next(1'000'000).status().code(), ErrorCode::kIoError);
+  stream->close();
+}
 
 TEST(DeviceFailureTest, commits_stop_with_the_error_and_reads_go_on) {
   FailingDevice device;

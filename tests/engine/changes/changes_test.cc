@@ -1,6 +1,9 @@
 // ctest-labels: concurrency
 // Database::changes() hands out what transactions have committed, by storage, key and payload.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -8,6 +11,8 @@
 
 #include "tests/base/test_seed.h"
 #include "tests/engine/changes/change_model.h"
+#include "tests/testing/at_sync_point.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/rows_of.h"
 
 namespace foedus::engine::changes_test {
@@ -200,13 +205,53 @@ TEST_F(ChangesTest, a_storage_that_was_dropped_before_the_restart_has_its_name) 
 TEST_F(ChangesTest, a_database_that_closes_ends_waits_and_streams) {
   ChangeStream stream = must(db_->changes());
   ChangeStream other = must(db_->changes(Epoch()));
+  std::atomic<bool> waits = false;
+  const testing::AtSyncPoint at_wait("changes:waits", [&] { waits = true; });
   std::thread waiter(
       [&] { EXPECT_EQ(stream.next(~std::uint64_t{0}).status().code(), ErrorCode::kClosed); });
+  while (!waits) testing::nap();
   db_.reopen();
   waiter.join();
   EXPECT_EQ(other.next().status().code(), ErrorCode::kClosed);
   ChangeStream moved = std::move(other);
   EXPECT_EQ(other.next().status().code(), ErrorCode::kClosed);
+}
+
+TEST_F(ChangesTest, a_wait_without_changes_takes_its_time) {
+  ChangeStream stream = must(db_->changes());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(must(stream.next(20'000)).changes.empty());
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+}
+
+TEST_F(ChangesTest, changes_of_a_transaction_have_its_number) {
+  const Masstree tree = must(db_->open_masstree("tree"));
+  ChangeStream stream = must(db_->changes());
+  for (int i = 0; i < 100; ++i) {
+    const std::string payload = std::to_string(i);
+    must(db_->transact([&](Txn& txn) -> Status {
+      for (int row = 0; row < 3; ++row) {
+        FOEDUS_CHECK(txn.put(tree, payload + " " + std::to_string(row), payload));
+      }
+      return {};
+    }));
+  }
+  must(db_->wait_durable());
+  std::size_t changes = 0;
+  for (;;) {
+    const ChangeBatch batch = must(stream.next());
+    if (batch.changes.empty()) break;
+    std::map<std::uint32_t, std::vector<std::string>> by_transaction;
+    for (const Change& change : batch.changes) {
+      by_transaction[change.transaction].emplace_back(change.payload);
+    }
+    for (const auto& [transaction, payloads] : by_transaction) {
+      EXPECT_EQ(payloads, std::vector<std::string>(3, payloads[0])) << transaction;
+    }
+    EXPECT_EQ(by_transaction.rbegin()->first + 1, by_transaction.size());
+    changes += batch.changes.size();
+  }
+  EXPECT_EQ(changes, 300u);
 }
 
 TEST_F(ChangesTest, what_cannot_be_read_is_refused_by_name) {

@@ -9,10 +9,12 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <thread>
 
 #include "foedus-core/base/system/sync_point.h"
+#include "tests/testing/nap.h"
 #include "tests/testing/test_database.h"
 
 // Defined only if the executable measures coverage (tools/coverage.py).
@@ -150,6 +152,41 @@ TEST(ForkTest, a_ticket_that_is_not_durable_never_is_in_the_child) {
             0);
   must(ticket.wait_durable());
   expect_kept(&db, 1);
+}
+
+// A thread of the parent waits in the stream when it forks, and so holds the stream's lock.
+TEST(ForkTest, a_change_stream_of_the_parent_is_refused) {
+  Options options = testing::small_options("");
+  options.log.change_bytes = 1u << 20;
+  TestDatabase db(options);
+  std::optional<ChangeStream> stream = must(db->changes());
+  std::optional<ChangeStream> other = must(db->changes());
+  static std::atomic<bool> waits;
+  waits = false;
+  base::set_sync_point_hook([](const char* place) {
+    if (std::string_view(place) == "changes:waits") waits = true;
+  });
+  std::thread waiter([&] {
+    Status status;
+    while (status.is_ok()) status = stream->next(~std::uint64_t{0}).status();
+    EXPECT_EQ(status.code(), ErrorCode::kClosed);
+  });
+  while (!waits) testing::nap();
+  base::set_sync_point_hook(nullptr);
+  EXPECT_EQ(in_child([&] {
+              EXPECT_FORKED(db->changes());
+              EXPECT_FORKED(other->next());
+              EXPECT_FORKED(stream->next());
+              other.reset();
+              stream.reset();
+              return 0;
+            }),
+            0);
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(put(*db, tree, 0));
+  EXPECT_GT(must(other->next(60'000'000)).changes.size(), 0u);
+  expect_kept(&db, 1);  // ends the wait
+  waiter.join();
 }
 
 TEST(ForkTest, a_child_that_forks_within_a_transaction_cannot_commit_it) {
