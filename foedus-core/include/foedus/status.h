@@ -113,7 +113,7 @@ class [[nodiscard]] Status {
     }
     return *this;
   }
-  Status& operator=(Status&& other) noexcept {
+  [[gnu::always_inline]] Status& operator=(Status&& other) noexcept {
     if (this != &other) {
       delete std::exchange(detail_, nullptr);
       code_ = ErrorCode::kOk;
