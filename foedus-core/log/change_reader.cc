@@ -77,7 +77,7 @@ Status ChangeReader::step(std::uint32_t logger, Source* source,
     if (record == nullptr) {
       source->bytes = 0;
     } else if (page::Tid(record->tid).epoch() > position_) {
-      keep(logger, session, *record);
+      keep(session, *record);
     }
   }
   return {};
@@ -129,16 +129,17 @@ bool ChangeReader::is_listed(std::uint32_t logger, std::uint32_t number) const {
   });
 }
 
-void ChangeReader::keep(std::uint32_t logger, std::uint32_t session, const LogRecord& record) {
+void ChangeReader::keep(std::uint32_t session, const LogRecord& record) {
   Pending& pending = pending_[page::Tid(record.tid).epoch()];
   const std::size_t word = pending.words.size();
   pending.words.resize(word + record.record_bytes / sizeof(std::uint64_t));
   std::memcpy(pending.words.data() + word, &record, record.record_bytes);
-  pending.items.push_back({record.tid, std::uint64_t{logger} << 32 | session, word});
+  pending.items.push_back({record.tid, session, word});
 }
 
 // Two sessions may commit with the same TID, if neither has read or written what the other one
-// wrote. The session tells their transactions apart.
+// wrote. The session's number, which no other session of the incarnation has, tells their
+// transactions apart; sequential storages order such appends by it, too (S4).
 ChangeBatch ChangeReader::hand_out() {
   const auto first = pending_.begin();
   changes_.clear();

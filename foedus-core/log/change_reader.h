@@ -47,8 +47,8 @@ struct ChangeBatch {
   // Everything up to this epoch was handed out. A reader that is opened with it later, after a
   // crash, too, goes on where this one stands.
   Epoch position;
-  // By TID, then in the order in which the transaction made them. So the changes of one key are in
-  // the order of their commits.
+  // By TID, then by session, then in the order in which the transaction made them. So the changes
+  // of one key are in the order of their commits, and appends in that of their storage.
   std::span<const Change> changes;
 };
 
@@ -83,7 +83,7 @@ class ChangeReader {
   };
   struct Item {
     std::uint64_t tid;
-    std::uint64_t session;  // of which logger and ring
+    std::uint32_t session;
     std::size_t word;       // where its record begins
   };
   struct Pending {  // the records of one epoch
@@ -100,7 +100,7 @@ class ChangeReader {
   Result<bool> open_next(std::uint32_t logger, Source* source,
                          const std::vector<LogSegment>& segments);
   bool is_listed(std::uint32_t logger, std::uint32_t number) const;
-  void keep(std::uint32_t logger, std::uint32_t session, const LogRecord& record);
+  void keep(std::uint32_t session, const LogRecord& record);
   ChangeBatch hand_out();
 
   Log* const log_;

@@ -99,6 +99,19 @@ TEST(ChangeReaderTest, records_of_one_transaction_stay_together_and_large_ones_a
   EXPECT_EQ(batch->changes.back().transaction, 3u);
 }
 
+TEST(ChangeReaderTest, transactions_with_one_tid_are_in_the_order_of_their_sessions) {
+  FailingDevice device;
+  ChangeRun run(&device, 2);
+  ASSERT_OK(run.open_and_start());
+  for (const std::uint32_t logger : {1u, 0u, 1u}) run.session(logger);
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_OK(run.sessions[i]->commit(i, 10));
+  ASSERT_OK(run.wait(run.clock->current()));
+  Consumer consumer;
+  ASSERT_OK(consumer.consume(run.log.get()));
+  ASSERT_EQ(consumer.seen.size(), 3u);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(consumer.seen[i].value, i);
+}
+
 TEST(ChangeReaderTest, only_durable_epochs_are_handed_out) {
   FailingDevice device;
   ChangeRun run(&device, 2);
