@@ -24,8 +24,8 @@ Result<LogHold> LogDirectory::hold_newest(Epoch durable) {
   Epoch newest(savepoint_.changes_after);
   for (const auto& entries : entries_) {
     for (const Entry& entry : entries) {
-      const bool is_over = entry.is_settled && entry.newest_epoch <= durable.number();
-      if (is_over) newest = std::max(newest, Epoch(entry.newest_epoch));
+      const Epoch of_entry(entry.newest_epoch);  // none, if the segment is not settled
+      if (of_entry <= durable) newest = std::max(newest, of_entry);
     }
   }
   return hold_locked(newest);

@@ -95,11 +95,27 @@ TEST(ChangeKeepingTest, what_no_snapshot_covers_stays_and_does_not_count) {
   EXPECT_EQ(run.log->segments().size(), before);
   EXPECT_EQ(run.log->bytes_kept(first), 8192u);
   EXPECT_EQ(run.log->bytes_kept(Epoch()), 0u);
-  // Nor does a reader that is ahead of the snapshot give them up.
-  const auto reader = ChangeReader::open(run.log.get(), last);
+  ASSERT_OK(run.log->remove_segments_up_to(last));
+  EXPECT_LT(run.log->segments().size(), before);
+}
+
+TEST(ChangeKeepingTest, a_reader_that_is_ahead_of_the_snapshot_gives_nothing_up) {
+  FailingDevice device;
+  ChangeRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const Epoch first = fill_segments(&run, 1);
+  const auto reader = ChangeReader::open(run.log.get(), fill_segments(&run, 3));
   ASSERT_OK(reader);
+  const std::size_t before = run.log->segments().size();
   ASSERT_OK(run.log->remove_segments_up_to(first));
-  EXPECT_EQ(run.log->segments().size(), before);
+  EXPECT_EQ(run.log->segments().size(), before - 1);
+}
+
+TEST(ChangeKeepingTest, a_log_that_keeps_no_changes_says_so) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  EXPECT_EQ(run.log->bytes_kept(fill_segments(&run, 2)), 0u);
 }
 
 TEST(ChangeKeepingTest, the_directory_keeps_the_setting) {
@@ -217,12 +233,15 @@ TEST(ChangeKeepingTest, a_reader_that_begins_now_skips_what_is_durable_in_all_lo
 }
 
 // Goal: a removal beside the reader is no error. Method: when the reader has its list, the newest
-// segment, which has no records, is settled and removed.
+// segment, which has no later changes, is settled and removed.
 TEST(ChangeKeepingTest, a_segment_without_changes_may_go_while_its_reader_looks) {
   FailingDevice device;
   ChangeRun run(&device, 2);
   ASSERT_OK(run.open_and_start());
-  const Epoch last = fill_segments(&run, 2);
+  fill_segments(&run, 2);
+  const auto committed = run.commit_durably(run.sessions[0].get(), 2, 10);
+  ASSERT_OK(committed);
+  const Epoch last = *committed;
   Consumer consumer;
   const auto reader = ChangeReader::open(run.log.get(), last);
   ASSERT_OK(reader);
