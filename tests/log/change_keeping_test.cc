@@ -111,6 +111,24 @@ TEST(ChangeKeepingTest, a_reader_that_is_ahead_of_the_snapshot_gives_nothing_up)
   EXPECT_EQ(run.log->segments().size(), before - 1);
 }
 
+// What came before the first run that keeps changes serves no stream, but recovery may need it.
+TEST(ChangeKeepingTest, a_reader_gives_up_nothing_of_before_the_log_kept_changes) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  ChangeRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const auto reader = ChangeReader::open(run.log.get(), run.log->durability().durable());
+  ASSERT_OK(reader);
+  const std::size_t before = run.log->segments().size();
+  ASSERT_OK(run.log->remove_segments_up_to(Epoch()));
+  EXPECT_EQ(run.log->segments().size(), before);
+}
+
 TEST(ChangeKeepingTest, a_log_that_keeps_no_changes_says_so) {
   FailingDevice device;
   LogRun run(&device);
