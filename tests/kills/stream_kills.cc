@@ -223,7 +223,7 @@ int run() {
     const pid_t child = fork();
     if (child == 0) run_child(number, is_last ? -1 : ends[1]);
     close(ends[1]);
-    const bool is_early = !is_last && random() % 5 == 0;
+    const bool is_early = !is_last && FLAGS_damage_at == 0 && random() % 5 == 0;
     std::uint64_t batches = 0;
     const bool is_ready =
         !is_early && !is_last && read(ends[0], &batches, sizeof(batches)) == sizeof(batches);
