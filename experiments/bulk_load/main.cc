@@ -145,15 +145,6 @@ foedus::Result<double> run_way(std::string_view way) {
   return run_store(way == "load" ? load : transactions);
 }
 
-JsonObject facts_of(std::vector<double> rows_per_s) {
-  std::sort(rows_per_s.begin(), rows_per_s.end());
-  JsonObject facts;
-  facts.add("median", rows_per_s[rows_per_s.size() / 2]);
-  facts.add("min", rows_per_s.front());
-  facts.add("max", rows_per_s.back());
-  return facts;
-}
-
 foedus::Status run(int argc, char** argv) {
   FOEDUS_CHECK(parse_command_line(argc, argv, "bulk_load --dir D [--rows N] [--row-bytes B]"));
   const auto code = foedus::ErrorCode::kInvalidArgument;
@@ -182,14 +173,14 @@ foedus::Status run(int argc, char** argv) {
   std::filesystem::remove_all(FLAGS_dir);
   JsonObject line = begin_line("bulk_load");
   JsonObject rates;
-  for (const std::string& way : ways) rates.add(way, facts_of(rows_per_s[way]));
+  for (const std::string& way : ways) rates.add(way, spread_of(rows_per_s[way]));
   line.add("rows_per_s", rates);
   for (std::size_t i = 1; i < ways.size(); ++i) {
     std::vector<double> ratios;
     for (std::uint32_t round = 0; round < FLAGS_rounds; ++round) {
       ratios.push_back(rows_per_s["load"][round] / rows_per_s[ways[i]][round]);
     }
-    line.add("load_to_" + ways[i], facts_of(std::move(ratios)));
+    line.add("load_to_" + ways[i], spread_of(std::move(ratios)));
   }
   print_line(line);
   return {};

@@ -107,23 +107,9 @@ foedus::Result<Writes> write(foedus::Database& db, const foedus::Masstree& table
         commits.fetch_add(done, std::memory_order_relaxed);  // order: join() is later
         return {};
       });
-  workers.wait_until_started();
-  const auto start = Clock::now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(FLAGS_seconds));
-  stop.store(true, std::memory_order_relaxed);  // order: see above
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  FOEDUS_CHECK(workers.join());
+  FOEDUS_TRY(const double seconds, workers.work_for(FLAGS_seconds, &stop));
   FOEDUS_CHECK(db.wait_durable());
   return Writes{commits.load(), static_cast<double>(commits.load()) / seconds};
-}
-
-JsonObject facts_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  JsonObject facts;
-  facts.add("median", values[values.size() / 2]);
-  facts.add("min", values.front());
-  facts.add("max", values.back());
-  return facts;
 }
 
 struct Measured {
@@ -195,11 +181,11 @@ foedus::Status run(int argc, char** argv) {
   }
   FOEDUS_TRY(const double read_per_s, read_all(db, measured.commits));
   JsonObject line = begin_line("changes");
-  line.add("txn_per_s", facts_of(measured.without_per_s));
-  line.add("txn_per_s_with_stream", facts_of(measured.with_per_s));
-  line.add("with_to_without", facts_of(measured.with_to_without));
-  line.add("delay_ms_p50", facts_of(measured.delay_ms_p50));
-  line.add("delay_ms_p99", facts_of(measured.delay_ms_p99));
+  line.add("txn_per_s", spread_of(measured.without_per_s));
+  line.add("txn_per_s_with_stream", spread_of(measured.with_per_s));
+  line.add("with_to_without", spread_of(measured.with_to_without));
+  line.add("delay_ms_p50", spread_of(measured.delay_ms_p50));
+  line.add("delay_ms_p99", spread_of(measured.delay_ms_p99));
   line.add("changes_read_per_s", read_per_s);
   line.add("log_bytes", db.stats().log_bytes);
   FOEDUS_CHECK(db.close());

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <cmath>
 #include <cstdio>
@@ -92,6 +93,15 @@ std::string JsonObject::text() const {
     text += quoted(member.name) + ": " + member.json;
   }
   return text + "}";
+}
+
+JsonObject spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  JsonObject spread;
+  spread.add("median", values[values.size() / 2]);
+  spread.add("min", values.front());
+  spread.add("max", values.back());
+  return spread;
 }
 
 JsonObject latency_us(const Histogram& histogram) {

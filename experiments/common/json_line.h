@@ -57,6 +57,9 @@ class JsonObject {
 // {"count", "p50", "p99", "p999"} of a histogram of nanoseconds, in microseconds.
 JsonObject latency_us(const Histogram& histogram);
 
+// {"median", "min", "max"} of some runs. REQUIRES: there are values.
+JsonObject spread_of(std::vector<double> values);
+
 // The commit that the sources of this program are at, as git tells it now, with "-dirty" if tracked
 // files differ from it; "unknown" where there is no git or no repository.
 std::string source_commit();

@@ -1,5 +1,7 @@
 #include "experiments/common/worker_threads.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "experiments/common/placement.h"
@@ -48,6 +50,16 @@ void WorkerThreads::run(std::uint32_t worker) {
     failed_.store(true, std::memory_order_relaxed);  // order: see has_failed().
   }
   if (!gate.arrived_) arrive();
+}
+
+foedus::Result<double> WorkerThreads::work_for(double seconds, std::atomic<bool>* stop) {
+  wait_until_started();
+  const auto start = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  stop->store(true, std::memory_order_relaxed);  // order: a wish to stop, some time
+  const std::chrono::duration<double> worked = std::chrono::steady_clock::now() - start;
+  FOEDUS_CHECK(join());
+  return worked.count();
 }
 
 foedus::Status WorkerThreads::join() {

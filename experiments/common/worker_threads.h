@@ -41,6 +41,9 @@ class WorkerThreads {
   void wait_until_started();
   // True once a worker has ended with an error: the others should be told to stop. Never waits.
   bool has_failed() const;
+  // Lets the workers work for `seconds`, then sets *stop and waits for all. Returns how long they
+  // worked, in seconds; or the first error.
+  foedus::Result<double> work_for(double seconds, std::atomic<bool>* stop);
   // Waits for all; the first error, or success.
   foedus::Status join();
 

@@ -190,12 +190,7 @@ foedus::Result<Run> run_once(foedus::Database& db, const Counters& counters, std
         commits[number] = done;
         return {};
       });
-  workers.wait_until_started();
-  const auto start = Clock::now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(FLAGS_seconds));
-  stop.store(true, std::memory_order_relaxed);  // order: see above
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  FOEDUS_CHECK(workers.join());
+  FOEDUS_TRY(const double seconds, workers.work_for(FLAGS_seconds, &stop));
   Run run;
   for (const std::uint64_t done : commits) run.commits += done;
   run.txn_per_s = static_cast<double>(run.commits) / seconds;
@@ -208,14 +203,6 @@ foedus::Result<Run> run_once(foedus::Database& db, const Counters& counters, std
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-JsonObject spread_of(const std::vector<double>& values) {
-  JsonObject object;
-  object.add("median", median(values));
-  object.add("min", *std::min_element(values.begin(), values.end()));
-  object.add("max", *std::max_element(values.begin(), values.end()));
-  return object;
 }
 
 // One number of threads: all ops in turn, and the ratio of the first to each other in each round.

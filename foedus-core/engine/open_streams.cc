@@ -31,13 +31,15 @@ OpenStream::~OpenStream() {
 
 void OpenStream::close() {
   if (!base::check_process(opened_in_).is_ok()) return;  // the mutex may be locked for ever
-  is_closing_.store_relaxed(1);  // order: relaxed, it only ends a wait; the mutex orders the rest
+  is_closing_.store_relaxed(1);  // order: relaxed, a wish to end; the mutex orders the rest
   const std::lock_guard lock(mutex_);
   reader_.reset();
 }
 
 Result<ChangeBatch> OpenStream::next(std::uint64_t timeout_us) {
   FOEDUS_CHECK(base::check_process(opened_in_));
+  // A consumer that calls in a loop must not keep close() from the mutex.
+  if (is_closing_.load_relaxed() != 0) return ErrorCode::kClosed;  // order: see close()
   const std::lock_guard lock(mutex_);
   if (reader_ == nullptr) return ErrorCode::kClosed;
   return base::catching([&] { return next_locked(timeout_us); });

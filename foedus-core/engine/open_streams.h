@@ -59,7 +59,7 @@ class OpenStream {
 
   const Parts parts_;
   const std::uint64_t opened_in_ = base::process_generation();
-  base::AtomicWord<std::uint32_t> is_closing_;  // ends waits
+  base::AtomicWord<std::uint32_t> is_closing_;  // ends waits, and refuses calls
 
   std::mutex mutex_;
   // Guarded by mutex_.
@@ -75,7 +75,7 @@ class OpenStreams {
  public:
   Result<std::shared_ptr<OpenStream>> open(const OpenStream::Parts& parts,
                                            std::optional<Epoch> after);
-  // Ends all streams (E63). No stream is opened any more.
+  // Ends all streams (E63). REQUIRES: open() is not called any more.
   void close();
 
  private:

@@ -149,7 +149,7 @@ ChangeBatch ChangeReader::hand_out() {
   current_ = std::move(first->second);
   pending_.erase(first);
   const auto transaction_of = [](const Item& item) { return std::tie(item.tid, item.session); };
-  // Of one session, words are in the order in which it wrote its records.
+  // The records of a session lie in `words` in the order in which it wrote them.
   std::sort(current_.items.begin(), current_.items.end(), [](const Item& a, const Item& b) {
     return std::tie(a.tid, a.session, a.word) < std::tie(b.tid, b.session, b.word);
   });

@@ -8,12 +8,12 @@
 //       records of its epoch (L22). Where all its synced bytes were read, it is complete up to the
 //       durable epoch, which was looked at before the list of segments. An epoch is handed out
 //       whole, once all loggers are complete up to it and it is durable.
-//   L34 A position is the epoch of a batch, or the one at which the reader began, which
-//   hold_after()
-//       and hold_newest() take from what is on the device. The clock of the next incarnation begins
-//       above both (L10). It may begin below an idle epoch that was durable without a trace there:
-//       a consumer that had stored such an epoch would miss the changes that come under its number
-//       after a crash.
+//   L34 A position is the epoch of a batch, or the epoch at which the reader began, which is one of
+//       an earlier batch or of LogDirectory::hold_newest(). A file on the device names each of
+//       them, so the clock of the next incarnation begins above it (L10). That clock may begin
+//       below an idle epoch that was durable without a trace on the device: a consumer that had
+//       stored such an epoch would miss the changes that come under its number after a crash.
+//       An epoch that a snapshot covers serves, too: its manifest names it.
 //
 // The logger that is complete up to the oldest epoch is read on first, up to its next mark. So
 // memory holds the records of about one epoch, those by which other loggers are ahead, and a window

@@ -39,10 +39,14 @@ struct LogSettings {
   // Logger l belongs to SOC l % topology->socs(). Null: the loggers' threads run anywhere.
   const numa::Topology* topology = nullptr;
   Facility numa_binding = Facility::kTry;  // binds loggers' threads to processors of their SOC
-  // Bytes of segments that stay for changes though a snapshot covers them; kNoChanges: none, and
-  // no changes are kept. 0: what the incarnation before had.
+  // Bytes of segments that stay for changes though a snapshot covers them, each counted as at least
+  // kKeptBytesMin; kNoChanges: none, and no changes are kept. 0: what the incarnation before had.
   std::uint64_t change_bytes = 0;
 };
+
+// Bounds the number of segments that stay, of which a start reads the headers: a run may leave one
+// without a record.
+inline constexpr std::uint64_t kKeptBytesMin = 64u << 10;
 
 // A session number means something only within its incarnation: (incarnation, session) names a
 // session. An error ends the reading and is returned from it.
@@ -166,7 +170,7 @@ class Log {
   // that are held, and the newest change_bytes() of them. Any thread.
   Status remove_segments_up_to(Epoch covered);
 
-  // Returns the bytes of covered segments that stay for changes; 0: this log keeps none (L35).
+  // Returns LogSettings::change_bytes as it is in force; 0: this log keeps no changes (L35).
   std::uint64_t change_bytes() const;
   // Returns the bytes of segments of which no record is newer than `covered`; 0 if this log keeps
   // no changes. Any thread.

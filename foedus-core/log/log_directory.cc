@@ -246,7 +246,7 @@ void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
     if (chosen == kMaxSocs) return;
     const Entry oldest = entries_[chosen].front();
     const bool has_changes = oldest.newest_epoch > savepoint_.changes_after;
-    if (has_changes && kept_bytes_locked(covered) <= keep) return;
+    if (has_changes && kept_bytes_locked(covered, kKeptBytesMin) <= keep) return;
     covered_.push_back({segment_name(chosen, oldest.number), oldest.bytes});
     savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, oldest.newest_epoch);
     savepoint_.changes_after = std::max(savepoint_.changes_after, oldest.newest_epoch);

@@ -68,7 +68,7 @@ class LogDirectory {
                std::uint64_t change_bytes);
 
   const FoundLog& found() const { return found_; }
-  // Returns the bytes of covered segments that stay for changes; 0: no changes are kept (L35).
+  // Returns LogSettings::change_bytes as it is in force; 0: no changes are kept (L35).
   std::uint64_t change_bytes() const { return change_bytes_; }
 
   // ---- start, by one thread ------------------------------------------------------------------
@@ -139,7 +139,7 @@ class LogDirectory {
   void forget_up_to_locked(Epoch covered, std::size_t left);
   Result<LogHold> hold_locked(Epoch delivered);
   bool is_removable_locked(std::uint32_t logger, Epoch covered, std::size_t left) const;
-  std::uint64_t kept_bytes_locked(Epoch covered) const;
+  std::uint64_t kept_bytes_locked(Epoch covered, std::uint64_t each_min) const;
   Epoch not_held_locked(Epoch covered) const;
   Status remove_forgotten_locked();
 

@@ -10,7 +10,7 @@ namespace foedus::log {
 std::uint64_t LogDirectory::bytes_kept(Epoch covered) const {
   if (change_bytes_ == 0) return 0;
   const std::lock_guard lock(mutex_);
-  return kept_bytes_locked(covered);
+  return kept_bytes_locked(covered, 0);
 }
 
 Result<LogHold> LogDirectory::hold_after(Epoch delivered) {
@@ -70,14 +70,14 @@ bool LogDirectory::is_removable_locked(std::uint32_t logger, Epoch covered,
   return oldest.is_settled && oldest.newest_epoch <= covered.number();
 }
 
-// Returns the bytes of the segments that `covered` covers and that have changes which are kept. The
-// newest epoch of a segment that is not settled is 0.
-std::uint64_t LogDirectory::kept_bytes_locked(Epoch covered) const {
+// Returns the bytes of the segments that `covered` covers, each of which counts as at least
+// `each_min`.
+std::uint64_t LogDirectory::kept_bytes_locked(Epoch covered, std::uint64_t each_min) const {
   std::uint64_t bytes = 0;
   for (const auto& entries : entries_) {
     for (const Entry& entry : entries) {
-      const bool is_covered = entry.newest_epoch <= covered.number();
-      if (is_covered && entry.newest_epoch > savepoint_.changes_after) bytes += entry.bytes;
+      const bool is_covered = entry.is_settled && entry.newest_epoch <= covered.number();
+      if (is_covered) bytes += std::max(entry.bytes, each_min);
     }
   }
   return bytes;

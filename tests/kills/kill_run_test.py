@@ -3,33 +3,21 @@
 """Short runs of kill_run lose no acknowledged commit, and each run reports its counts.
 
 A run also notices a database that was changed between two processes, in each of the ways of
-damage.h. FOEDUS_BIN_DIR names the folder of the programs; FOEDUS_SEED repeats places and transfers.
+damage.h. FOEDUS_SEED repeats places and transfers.
 """
 
 import json
 import os
-import random
-import subprocess
-import tempfile
 import unittest
 
-PROGRAM = os.path.join(os.environ.get("FOEDUS_BIN_DIR", "build/release/bin"), "kill_run")
-SEED = os.environ.get("FOEDUS_SEED", str(random.getrandbits(48)))
+from seeded_run import program, start
 
-
-def start(*arguments):
-    """A run with these arguments, in a folder of its own."""
-    print("FOEDUS_SEED=" + SEED, flush=True)
-    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=parent) as folder:
-        return subprocess.run(
-            [PROGRAM, "--kill_dir", os.path.join(folder, "run"), "--kill_seed", SEED, *arguments],
-            capture_output=True, text=True, timeout=250, check=False)
+PROGRAM = program("kill_run")
 
 
 def run(*arguments):
     """The JSON line of such a run."""
-    done = start(*arguments)
+    done = start("kill_run", *arguments)
     if done.returncode != 0:
         raise AssertionError(f"kill_run {' '.join(arguments)}: {done.stderr[-2000:]}")
     return json.loads(done.stdout.strip().splitlines()[-1])
@@ -75,14 +63,15 @@ class KillRunTest(unittest.TestCase):
                                       ("teller", "account |receipts as transfers", "10"),
                                       ("slip", "slip 0.0 is", "10"), ("receipt", "receipt", "1")):
             with self.subTest(damage=damage):
-                done = start("--kills", "3", "--life_ms_max", "100", "--tpcc_sessions", "0",
-                             "--check_every", checked, "--damage", damage, "--damage_behind", "3")
+                done = start("kill_run", "--kills", "3", "--life_ms_max", "100",
+                             "--tpcc_sessions", "0", "--check_every", checked, "--damage", damage,
+                             "--damage_behind", "3")
                 self.assertEqual(done.returncode, 1, done.stderr[-2000:])
                 self.assertRegex(done.stderr, what)
 
     def test_lost_orders_are_noticed(self):
-        done = start("--kills", "3", "--life_ms_max", "300", "--tellers", "0", "--damage",
-                     "old-files", "--damage_behind", "3")
+        done = start("kill_run", "--kills", "3", "--life_ms_max", "300", "--tellers", "0",
+                     "--damage", "old-files", "--damage_behind", "3")
         self.assertEqual(done.returncode, 1, done.stderr[-2000:])
 
 

@@ -198,8 +198,7 @@ TEST(ChangeReaderTest, segments_stay_for_a_reader_until_it_asks_for_later_epochs
   ASSERT_OK(first);
   auto reader = ChangeReader::open(run.log.get(), Epoch());
   ASSERT_OK(reader);
-  run.log->roll_segments();
-  run.runtime.run_for(50'000);
+  run.roll();
   const auto second = run.commit_durably(run.sessions[0].get(), 2, 10);
   ASSERT_OK(second);
   ASSERT_OK(run.log->remove_segments_up_to(*second));
@@ -225,8 +224,7 @@ TEST(ChangeReaderTest, a_reader_that_ends_holds_nothing) {
   const auto first = run.commit_durably(run.session(0), 1, 10);
   ASSERT_OK(first);
   ASSERT_OK(ChangeReader::open(run.log.get(), Epoch()).status());
-  run.log->roll_segments();
-  run.runtime.run_for(50'000);
+  run.roll();
   ASSERT_OK(run.log->remove_segments_up_to(*first));
   EXPECT_FALSE(device.exists(kFirst));
 }
@@ -241,8 +239,7 @@ TEST(ChangeReaderTest, removed_changes_are_refused_after_a_restart_too) {
       const auto committed = run.commit_durably(run.session(0), 1, 10);
       ASSERT_OK(committed);
       first = *committed;
-      run.log->roll_segments();
-      run.runtime.run_for(50'000);
+      run.roll();
       ASSERT_OK(run.commit_durably(run.sessions[0].get(), 2, 10));
       ASSERT_OK(run.log->remove_segments_up_to(first));
       if (closes) {

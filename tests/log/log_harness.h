@@ -247,6 +247,11 @@ class LogRun {
     FOEDUS_CHECK(wait(epoch));
     return epoch;
   }
+  // Makes each logger go on in a new segment.
+  void roll() {
+    log->roll_segments();
+    runtime.run_for(50'000);
+  }
   Status close() {
     for (const auto& session : sessions) FOEDUS_CHECK(session->detach());
     return log->close();

@@ -1,8 +1,9 @@
 #pragma once
 // ArrayScan: the records of a range of an array, in the order of their indices.
 //
-//     for (const foedus::ArrayRow& row : scan = txn.scan(prices, 100, 200)) sum +=
-//     use(row.payload); if (const auto failure = scan.failure()) return *failure;
+//     foedus::ArrayScan rows = txn.scan(prices, 100, 200);
+//     for (const foedus::ArrayRow& row : rows) sum += foedus::view_as<int>(row.payload);
+//     if (const auto failure = rows.failure()) return *failure;
 
 #include "foedus/cxx20.h"
 
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "foedus/scan_iterator.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 
@@ -40,26 +42,7 @@ struct ArrayScanOptions {
 // transaction may call any operation. A scan sees its transaction's writes ahead of its position.
 class ArrayScan {
  public:
-  class iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = ArrayRow;
-    using difference_type = std::ptrdiff_t;
-    iterator() = default;
-    const ArrayRow& operator*() const { return scan_->row_; }
-    const ArrayRow* operator->() const { return &scan_->row_; }
-    iterator& operator++() {
-      scan_->next();
-      return *this;
-    }
-    void operator++(int) { scan_->next(); }
-    bool operator==(std::default_sentinel_t) const { return scan_->at_end_; }
-
-   private:
-    friend class ArrayScan;
-    explicit iterator(ArrayScan* scan) : scan_(scan) {}
-    ArrayScan* scan_ = nullptr;
-  };
+  using iterator = internal::ScanIterator<ArrayScan, ArrayRow>;
 
   ArrayScan(ArrayScan&& other) noexcept = default;
   ArrayScan& operator=(ArrayScan&&) = delete;
@@ -80,6 +63,7 @@ class ArrayScan {
   }
 
  private:
+  friend iterator;
   friend class Txn;
   ArrayScan() = default;
   void next();

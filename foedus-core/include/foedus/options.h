@@ -167,12 +167,12 @@ struct LogOptions {
   // A directory opens with any number.
   std::uint32_t loggers_per_soc = 0;
 
-  // Bytes of log that stay for change streams (foedus/changes.h) though a snapshot covers them. The
-  // oldest segments go first; those that an open stream has not read yet stay in any case. A stream
-  // begins only in a directory that keeps changes, and none of them can be bulk-loaded
-  // (Database::load_masstree()). The value is kept in the directory. 0: what the directory had at
-  // its last open, at first kNoChanges; EffectiveOptions then has that. kNoChanges: none stay.
-  // Changes from before an open with kNoChanges cannot be read any more.
+  // Bytes of log that stay for change streams (foedus/changes.h) though a snapshot covers them. A
+  // segment counts as at least 64 KiB. The oldest segments go first; those that an open stream has
+  // not read yet stay in any case. A stream begins only in a directory that keeps changes, and none
+  // of them can be bulk-loaded (Database::load_masstree()). The value is kept in the directory. 0:
+  // what the directory had at its last open, at first kNoChanges; EffectiveOptions then has that.
+  // kNoChanges: none stay. Changes from before an open with kNoChanges cannot be read any more.
   std::uint64_t change_bytes = 0;
 
   Logging kind = Logging::kFiles;

@@ -53,6 +53,7 @@
 #include "foedus/epoch.h"
 #include "foedus/key.h"
 #include "foedus/options.h"
+#include "foedus/scan_iterator.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 #include "foedus/ticket.h"
@@ -159,26 +160,7 @@ struct HashScanOptions {
 // position.
 class Scan {
  public:
-  class iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = Row;
-    using difference_type = std::ptrdiff_t;
-    iterator() = default;
-    const Row& operator*() const { return scan_->row_; }
-    const Row* operator->() const { return &scan_->row_; }
-    iterator& operator++() {
-      scan_->next();
-      return *this;
-    }
-    void operator++(int) { scan_->next(); }
-    bool operator==(std::default_sentinel_t) const { return scan_->at_end_; }
-
-   private:
-    friend class Scan;
-    explicit iterator(Scan* scan) : scan_(scan) {}
-    Scan* scan_ = nullptr;
-  };
+  using iterator = internal::ScanIterator<Scan, Row>;
 
   Scan(Scan&& other) noexcept;
   Scan& operator=(Scan&&) = delete;
@@ -194,6 +176,7 @@ class Scan {
   }
 
  private:
+  friend iterator;
   friend class Txn;
   Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure);
   void next();

@@ -1,5 +1,6 @@
 #pragma once
-// ChangeModel: the rows that a consumer has made of a change stream.
+// ChangeModel: the rows that a consumer has made of a change stream; and the options of its
+// database.
 
 #include <cstring>
 #include <map>
@@ -10,6 +11,14 @@
 #include "tests/testing/test_database.h"
 
 namespace foedus::testing {
+
+// Options of a database whose log keeps all changes.
+inline Options keeping_options() {
+  Options options = small_options("");
+  options.log.segment_bytes = 1u << 20;
+  options.log.change_bytes = 1u << 30;
+  return options;
+}
 
 class ChangeModel {
  public:

@@ -9,13 +9,10 @@ namespace {
 
 using testing::ChangeModel;
 using testing::must;
-using testing::small_options;
 using testing::TestDatabase;
 
-Options keeping_options() {
-  Options options = small_options("");
-  options.log.segment_bytes = 1u << 20;
-  options.log.change_bytes = 1u << 30;
+Options without_gleans() {
+  Options options = testing::keeping_options();
   options.glean.log_bytes = 0;  // the test gleans
   options.glean.interval_us = 0;
   return options;
@@ -32,7 +29,7 @@ class ChangesLogTest : public ::testing::Test {
     }
   }
 
-  TestDatabase db_{keeping_options()};
+  TestDatabase db_{without_gleans()};
 };
 
 TEST_F(ChangesLogTest, a_glean_reads_no_segment_again) {
@@ -70,7 +67,7 @@ TEST_F(ChangesLogTest, recovery_reads_no_segment_again) {
 }
 
 TEST_F(ChangesLogTest, an_open_stream_keeps_what_it_has_not_read) {
-  Options options = keeping_options();
+  Options options = without_gleans();
   options.log.change_bytes = 1;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));

@@ -23,13 +23,6 @@ using testing::must;
 using testing::small_options;
 using testing::TestDatabase;
 
-Options keeping_options() {
-  Options options = small_options("");
-  options.log.segment_bytes = 1u << 20;
-  options.log.change_bytes = 1u << 30;
-  return options;
-}
-
 class ChangesTest : public ::testing::Test {
  protected:
   ChangeModel::Rows rows_of(const Masstree& tree) { return testing::rows_of(*db_, tree); }
@@ -37,7 +30,7 @@ class ChangesTest : public ::testing::Test {
     must(db_->transact([&](Txn& txn) { return txn.put(tree, key, payload); }));
   }
 
-  TestDatabase db_{keeping_options()};
+  TestDatabase db_{testing::keeping_options()};
 };
 
 TEST_F(ChangesTest, each_kind_of_change_says_what_was_done_to_what) {
@@ -215,6 +208,17 @@ TEST_F(ChangesTest, a_database_that_closes_ends_waits_and_streams) {
   EXPECT_EQ(other.next().status().code(), ErrorCode::kClosed);
   ChangeStream moved = std::move(other);
   EXPECT_EQ(other.next().status().code(), ErrorCode::kClosed);
+}
+
+TEST_F(ChangesTest, a_consumer_that_never_waits_does_not_keep_the_database_open) {
+  ChangeStream stream = must(db_->changes());
+  std::atomic<bool> begun = false;
+  std::thread consumer([&] {
+    while (stream.next().is_ok()) begun = true;
+  });
+  while (!begun) testing::nap();
+  db_.reopen();
+  consumer.join();
 }
 
 TEST_F(ChangesTest, a_wait_without_changes_takes_its_time) {
