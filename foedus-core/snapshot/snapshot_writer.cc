@@ -19,7 +19,7 @@ SnapshotWriter::SnapshotWriter(std::unique_ptr<device::File> file, page::Snapsho
       writes_(queue == nullptr ? 1 : kQueueBuffers),
       queue_(std::move(queue)) {
   for (std::uint32_t i = 0; i < writes_.size(); ++i) {
-    buffers_.emplace_back(new Page[buffer_pages]);
+    buffers_.push_back(std::make_unique_for_overwrite<Page[]>(buffer_pages));
     if (i != filling_) free_.push_back(i);
   }
   make_page_0(snapshot, soc, buffers_[filling_][0].bytes);
