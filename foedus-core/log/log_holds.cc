@@ -3,6 +3,7 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/system/sync_point.h"
 #include "foedus-core/log/log_directory.h"
 
 namespace foedus::log {
@@ -51,6 +52,7 @@ Result<LogHold> LogDirectory::hold_locked(Epoch delivered) {
 
 void LogDirectory::move_hold(std::uint64_t hold, Epoch delivered) {
   const std::lock_guard lock(mutex_);
+  FOEDUS_SYNC_POINT("log:hold_moves");
   std::uint64_t& held = holds_.at(hold);
   FOEDUS_INVARIANT(delivered.number() >= held, delivered.number(), held);
   held = delivered.number();
